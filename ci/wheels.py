@@ -1,0 +1,36 @@
+"""Builds every distribution of the repository: its sdist, and from that sdist its wheel, into dist/.
+
+The build tools are those of the running environment (no isolation), so nothing is downloaded.
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def distributions(root: Path = ROOT) -> list[Path]:
+    """The folders with a pyproject.toml: the root first, since the others build against its header."""
+    return [root, *sorted(path.parent for path in root.glob("backends/*/pyproject.toml"))]
+
+
+def main() -> int:
+    """Builds all of them; the first failure ends it."""
+    target = ROOT / "dist"
+    target.mkdir(exist_ok=True)
+    for old in [*target.glob("tenora*.whl"), *target.glob("tenora*.tar.gz")]:
+        old.unlink()
+    for folder in distributions():
+        # `build` without --sdist or --wheel makes the sdist, unpacks it, and builds the wheel there.
+        command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(folder)]
+        if subprocess.run(command, check=False).returncode != 0:
+            print(f"wheels: {folder.name} failed", file=sys.stderr)
+            return 1
+    for made in sorted(target.iterdir()):
+        print(f"dist/{made.name}  {made.stat().st_size / 1024:.0f} KiB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

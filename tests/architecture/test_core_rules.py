@@ -1,0 +1,165 @@
+"""Core names no backend, holds no arithmetic over element data, and imports at the top of its files."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from core_rules import (
+    PLANNED_BACKENDS,
+    Finding,
+    array_imports,
+    backend_names,
+    element_arithmetic,
+    function_imports,
+)
+from tree import CORE_PACKAGES, ROOT, files, relative, under
+
+PYTHON, CPP = (".py", ".pyi"), (".cpp", ".h", ".hpp", ".c")
+BACKENDS = PLANNED_BACKENDS | {path.parent.name for path in ROOT.glob("backends/*/*/tenora-backend.toml")}
+
+# Files of core that may import an array library, and why that is no arithmetic over element data.
+ARRAYS_ALLOWED: dict[str, str] = {}
+# C++ files of core that may touch elements, and why.
+ELEMENTS_ALLOWED: dict[str, str] = {}
+# Files that may import inside functions or by name: the lazy loading of a backend, a plugin, discovery, PEP 562.
+LAZY_ALLOWED: dict[str, str] = {}
+
+
+def core(suffixes: tuple[str, ...]) -> list[str]:
+    """Core's own sources: its tests and documents may say what they like."""
+    found = [relative(path) for path in under("core", suffixes)]
+    return [name for name in found if "/tests/" not in name and "/docs/" not in name]
+
+
+def broken(names: list[str], rule: Callable[[str], Iterator[Finding]], allowed: dict[str, str]) -> list[str]:
+    """Every finding of a rule in the files that are not allowed it."""
+    return [
+        f"{name}:{finding.line}: {finding.what}"
+        for name in names
+        if name not in allowed
+        for finding in rule((ROOT / name).read_text())
+    ]
+
+
+def test_core_has_sources() -> None:
+    assert all(any(name.startswith(room) for name in core(PYTHON)) for room in CORE_PACKAGES.values())
+    assert any(name.endswith(".cpp") for name in core(CPP))
+
+
+def test_core_names_no_backend() -> None:
+    names = core((*PYTHON, *CPP, ".toml", ".cmake", ".txt"))
+    assert broken(names, lambda source: backend_names(source, BACKENDS), {}) == []
+
+
+def test_core_python_imports_no_array_library() -> None:
+    assert broken(core(PYTHON), array_imports, ARRAYS_ALLOWED) == []
+
+
+def test_core_cpp_holds_no_element_arithmetic() -> None:
+    assert broken(core(CPP), element_arithmetic, ELEMENTS_ALLOWED) == []
+
+
+def test_no_imports_inside_functions() -> None:
+    judged = [relative(path) for path in files() if path.suffix == ".py"]
+    judged = [name for name in judged if name.startswith(("core/", "backends/", "ci/", "bench/"))]
+    assert broken(judged, function_imports, LAZY_ALLOWED) == []
+
+
+@pytest.mark.parametrize("allowed", [ARRAYS_ALLOWED, ELEMENTS_ALLOWED, LAZY_ALLOWED])
+def test_allowances_are_used(allowed: dict[str, str]) -> None:
+    rule = {id(ARRAYS_ALLOWED): array_imports, id(ELEMENTS_ALLOWED): element_arithmetic}.get(
+        id(allowed), function_imports
+    )
+    unused = [
+        name for name in allowed if not (ROOT / name).exists() or not list(rule((ROOT / name).read_text()))
+    ]
+    assert unused == []
+    assert all(reason for reason in allowed.values())
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import tenora_reference",
+        "# like cpu_mkl",
+        "x = 'tenora-cpu-mkl'",
+        "#include <cuda_native/x.h>",
+        "TENORA_SIM = 1",
+    ],
+)
+def test_names_rule_finds(source: str) -> None:
+    assert list(backend_names(f"first = 1\n{source}\n", BACKENDS))[0].line == 2
+
+
+@pytest.mark.parametrize(
+    "source", ["reference = true", "similar", "cpu", "a reference count", "tenora_references"]
+)
+def test_names_rule_passes(source: str) -> None:
+    assert list(backend_names(source, BACKENDS)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numpy as np",
+        "from scipy import special",
+        "def f():\n    import torch",
+        "import_module('cupy')",
+    ],
+)
+def test_array_rule_finds(source: str) -> None:
+    assert len(list(array_imports(source))) == 1
+
+
+def test_array_rule_passes_annotations() -> None:
+    source = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import numpy\nimport math\n"
+    assert list(array_imports(source)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "auto* p = static_cast<const float*>(t.data());",
+        "double *out = buffer;",
+        "float* __restrict out = buffer;",
+        "void scale(const std::complex<float>* in, size_t n);",
+        "float* p = (float*) raw;",
+        "std::span<const double> values;",
+        "y[i] = std::exp(x[i]);",
+        "auto v = _mm256_add_ps(a, b);",
+        "#pragma omp parallel for",
+        "  #include <cmath>",
+    ],
+)
+def test_arithmetic_rule_finds(source: str) -> None:
+    assert {finding.line for finding in element_arithmetic(f"int a;\n{source}\n")} == {2}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "double alpha = attribute.f64;",
+        "std::max(a, b); memcpy(to, from, bytes);",
+        "auto* bytes = static_cast<std::byte*>(storage.data());",
+        "// static_cast<float*> would be a kernel's",
+        "bool read_f64(const Value& value, double& out);",
+    ],
+)
+def test_arithmetic_rule_passes(source: str) -> None:
+    assert list(element_arithmetic(source)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f():\n    import os",
+        "def f():\n    from . import g",
+        "importlib.import_module(name)",
+        "__import__('os')",
+    ],
+)
+def test_lazy_rule_finds(source: str) -> None:
+    assert list(function_imports(source))
+
+
+def test_lazy_rule_passes() -> None:
+    assert list(function_imports("import os\nfrom . import a\n\ndef f():\n    return os.getcwd()\n")) == []
