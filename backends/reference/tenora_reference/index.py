@@ -1,0 +1,82 @@
+"""Gather, scatter and integer indexing; every index is checked before anything is written."""
+
+from typing import Any
+
+import numpy as np
+
+from tenora_reference.dtypes import Array, is_half
+from tenora_reference.quiet import silent
+
+
+def _check(index: Array, size: int, dim: int, lowest: int) -> None:
+    """Raise IndexError naming the first index outside lowest .. size - 1."""
+    wrong = (index < lowest) | (index >= size)
+    if wrong.any():
+        value = int(index[wrong][0]) if index.ndim else int(index)
+        raise IndexError(f"index {value} is out of bounds for dimension {dim} with size {size}")
+
+
+def _grid(index: Array, dim: int) -> tuple[Any, ...]:
+    """Coordinates that take `index` along `dim` and every other dimension in place."""
+    grid: list[Any] = list(np.ogrid[tuple(slice(size) for size in index.shape)])
+    grid[dim] = index
+    return tuple(grid)
+
+
+def gather(input: Array, index: Array, *, dim: int, out: Array) -> None:
+    """out[i][j] = input[index[i][j]][j] for dim 0; `out` has the shape of `index`."""
+    if input.ndim == 0:
+        _check(index, 1, 0, 0)
+        np.copyto(out, input)
+        return
+    _check(index, input.shape[dim], dim, 0)
+    np.copyto(out, input[_grid(index, dim)])
+
+
+def scatter(input: Array, index: Array, src: Array, *, dim: int, out: Array) -> None:
+    """out[index[i][j]][j] = src[i][j] for dim 0; `out` already holds `input`. The last write wins."""
+    if out.ndim == 0:
+        _check(index, 1, 0, 0)
+        np.copyto(out, src)
+        return
+    _check(index, out.shape[dim], dim, 0)
+    out[_grid(index, dim)] = src[tuple(slice(size) for size in index.shape)]
+
+
+@silent
+def scatter_add(input: Array, index: Array, src: Array, *, dim: int, out: Array) -> None:
+    """out[index[i][j]][j] += src[i][j] for dim 0; `out` already holds `input`."""
+    if out.ndim == 0:
+        _check(index, 1, 0, 0)
+        _add_at(out[None], (index,), src)
+        return
+    _check(index, out.shape[dim], dim, 0)
+    _add_at(out, _grid(index, dim), src[tuple(slice(size) for size in index.shape)])
+
+
+def _add_at(out: Array, where: tuple[Any, ...], values: Array) -> None:
+    """Unbuffered addition; half types are summed in float32 and rounded once."""
+    if is_half(out.dtype):
+        wide = out.astype(np.float32)
+        np.add.at(wide, where, values.astype(np.float32))
+        np.copyto(out, wide, casting="unsafe")
+    else:
+        np.add.at(out, where, values)
+
+
+def index(input: Array, *indices: Array, out: Array) -> None:
+    """input[indices...]: the indexed dimensions come first; `out` has the indices' shape, then the rest."""
+    for dim, positions in enumerate(indices):
+        _check(positions, input.shape[dim], dim, -input.shape[dim])
+    np.copyto(out, input[indices])
+
+
+@silent
+def index_put(input: Array, values: Array, *indices: Array, accumulate: bool = False, out: Array) -> None:
+    """out[indices...] = values, or += with `accumulate`; `out` already holds `input`."""
+    for dim, positions in enumerate(indices):
+        _check(positions, out.shape[dim], dim, -out.shape[dim])
+    if accumulate:
+        _add_at(out, indices, values)
+    else:
+        out[indices] = values

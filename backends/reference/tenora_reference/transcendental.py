@@ -1,0 +1,36 @@
+"""Exponentials, logarithms, trigonometry, the error function."""
+
+import math
+
+import numpy as np
+
+from tenora_reference.dtypes import Array
+from tenora_reference.pointwise import binary, unary
+from tenora_reference.quiet import quiet
+
+exp = unary(np.exp)
+log = unary(np.log)
+sin = unary(np.sin)
+cos = unary(np.cos)
+tanh = unary(np.tanh)
+atan2 = binary(np.arctan2)
+
+
+def erf_of(input: Array) -> Array:
+    """The error function in float64, element by element through the C library: NumPy has none."""
+    values = np.fromiter(map(math.erf, input.ravel().tolist()), dtype=np.float64, count=input.size)
+    return values.reshape(input.shape)
+
+
+def erf(input: Array, *, out: Array) -> None:
+    """2 / sqrt(pi) times the integral of exp(-t * t) from 0 to x."""
+    np.copyto(out, erf_of(input), casting="unsafe")
+
+
+def sigmoid(input: Array, *, out: Array) -> None:
+    """1 / (1 + exp(-x)) through tanh, which neither overflows nor cancels: (1 + tanh(x / 2)) / 2."""
+    wide = input.astype(np.float64)
+    # For very negative x the sum above would cancel, so the exponential form is used there.
+    small = quiet.run(np.exp, wide)
+    large = 1 / (1 + quiet.run(np.exp, -np.abs(wide)))
+    np.copyto(out, np.where(wide < 0, small / (1 + np.minimum(small, 1)), large), casting="unsafe")
