@@ -1,0 +1,147 @@
+"""Measures the budgets of small operations and writes them into docs/figures.md.
+
+    python -m bench.run [--quick] [--no-write]
+
+Every figure is a ratio of two sides measured in the same run: worker processes take turns, results are compared first, the
+median of the rounds counts (and the minimum is shown beside it).
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import platform
+import statistics
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench import instructions
+from bench.compare import Comparison, Worker, beside_python, compare
+from bench.startup import compare_startup
+
+FIGURES = Path(__file__).parent.parent / "docs" / "figures.md"
+BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+
+
+@dataclass
+class Row:
+    """One line of the table."""
+
+    what: str
+    against: str
+    comparison: Comparison
+    budget: float
+
+    def text(self) -> str:
+        """The line in Markdown."""
+        ours, theirs = (statistics.median(side) * 1e6 for side in (self.comparison.ours, self.comparison.theirs))
+        ratio = self.comparison.ratio
+        verdict = "met" if ratio <= self.budget else "**not met**"
+        return (
+            f"| {self.what} | {self.against} | {ours:,.2f} | {theirs:,.2f} | 1/{1 / ratio:.1f} "
+            f"| 1/{1 / self.comparison.best_ratio:.1f} | 1/{1 / self.budget:.1f} | {verdict} |"
+        )
+
+
+BUDGETS = [
+    ("add", "`a + b`, 16 floats", "numpy", 1 / 4),
+    ("add", "`a + b`, 16 floats", "torch", 1 / 15),
+    ("add_taped", "`a + b`, 16 floats, taped", "torch", 1 / 12),
+    ("chain", "chain of 20 pointwise operations, forward + backward", "torch", 1 / 15),
+    ("matmul_chain", "chain of 31 matmul/add/relu 8 x 8, forward + backward", "torch", 1 / 10),
+    ("mlp_1", "MLP 64-64-64-10, step with Adam, batch 1", "torch", 1 / 12),
+    ("mlp_32", "MLP 64-64-64-10, step with Adam, batch 32", "torch", 1 / 12),
+    ("lstm", "LSTM cell in Python, 20 steps, forward + backward", "torch", 1 / 10),
+]
+
+
+def measure(rounds: int, seconds: float) -> list[Row]:
+    """All comparisons against NumPy and PyTorch."""
+    ours = Worker("tenora")
+    reference = Worker("tenora", "reference")
+    others = {name: Worker(name) for name in ("torch", "numpy")}
+    rows = []
+    try:
+        for case, what, against, budget in BUDGETS:
+            rows.append(Row(what, against, compare(ours, others[against], case, rounds, seconds), budget))
+            print(rows[-1].text(), flush=True)
+        row = compare(reference, others["numpy"], "add", rounds, seconds)
+        rows.append(Row("`a + b`, 16 floats, reference backend", "numpy", row, 2.0))
+        print(rows[-1].text(), flush=True)
+    finally:
+        for worker in (ours, reference, *others.values()):
+            worker.close()
+    rows.append(Row("import + first backward of an MLP, fresh process", "torch", compare_startup(), 1 / 6))
+    print(rows[-1].text(), flush=True)
+    return rows
+
+
+def second_thread() -> list[str]:
+    """The case of a Python-bound second thread, as lines of a table."""
+    worker = Worker("tenora")
+    lines = ["| beside a Python-bound thread | case keeps | thread keeps | budget |", "| --- | --- | --- | --- |"]
+    try:
+        for case in ("add", "chain", "mlp_32"):
+            kept, thread = beside_python(worker, case)
+            lines.append(f"| {case} | {kept:.0%} | {thread:.0%} | 33 % each |")
+            print(lines[-1], flush=True)
+    finally:
+        worker.close()
+    return lines
+
+
+def counts() -> list[str]:
+    """Instruction counts, as lines of a table."""
+    if not instructions.available():
+        return ["Instruction counts: not run (valgrind is not installed)."]
+    lines = ["| instructions (callgrind, interpreter included) | count |", "| --- | --- |"]
+    lines += [f"| {name} | {value:,.0f} |" for name, value in instructions.figures().items()]
+    lines.append(f"| plugin machinery loaded, no plugin: 10,000 adds | {instructions.plugin_overhead():+.3%} (budget 0.5 %) |")
+    return lines
+
+
+def environment() -> str:
+    """Date, machine and versions."""
+    processor = next(
+        (line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        platform.machine(),
+    )
+    versions = ", ".join(
+        f"{name} {importlib.metadata.version(name)}" for name in ("tenora", "tenora-cpu-mkl", "torch", "numpy")
+    )
+    return f"{datetime.date.today()}, {processor}, Python {platform.python_version()}, {versions}; one thread each."
+
+
+def write(rows: list[Row], extra: list[list[str]]) -> None:
+    """Replaces the block of docs/figures.md between the markers."""
+    table = [
+        "| what | against | ours, us | theirs, us | ratio of medians | of minima | budget | |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+        *(row.text() for row in rows),
+    ]
+    method = (
+        "Method: two worker processes run the same source (`bench/cases.py`) in alternating rounds after a warm-up; results "
+        "are compared before anything is timed; the table shows medians over the rounds and the ratio of the minima."
+    )
+    block = "\n".join([BEGIN, "", environment(), "", method, "", *table, "", *("\n".join([*e, ""]) for e in extra), END])
+    text = FIGURES.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    FIGURES.write_text(head.rstrip("\n") + "\n\n" + block + tail if rest else text + "\n" + block + "\n", encoding="utf-8")
+
+
+def main() -> None:
+    """Measures and writes."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--quick", action="store_true", help="few rounds, no instruction counts: a smoke test")
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    arguments = parser.parse_args()
+    rows = measure(*((3, 0.02) if arguments.quick else (11, 0.1)))
+    extra = [] if arguments.quick else [second_thread(), counts()]
+    if not arguments.no_write:
+        write(rows, extra)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""tenora: imperative deep learning on pluggable backends.
+
+>>> import tenora
+>>> x = tenora.tensor([1.0, 2.0, 3.0], requires_grad=True)
+>>> (x * x).sum().backward()
+>>> x.grad
+tensor([2., 4., 6.])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module as _import_module
+from typing import Any as _Any
+
+import tenora_dispatch as _dispatch
+import tenora_engine as _engine
+import tenora_ops as _ops
+from tenora_autograd import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_inference_mode_enabled,
+    no_grad,
+    set_grad_enabled,
+)
+from tenora_dispatch import (
+    current_backend,
+    errors,
+    fallback,
+    fallbacks,
+    set_backend_option,
+    set_default_backend,
+    use_backend,
+)
+from tenora_dispatch.errors import HiddenCopyError, NotSupportedError, OutOfMemoryError, TenoraError
+from tenora_engine import (
+    Event,
+    Generator,
+    Size,
+    Stream,
+    Tensor,
+    device,
+    dtype,
+    from_dlpack,
+    from_numpy,
+    live,
+    promote_types,
+)
+
+from . import accelerator as _accelerator
+from . import autograd, formatting, nn, optim, profiler, tensor_methods
+from ._version import __version__
+from .creation import (
+    arange,
+    as_tensor,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .defaults import get_default_device, get_default_dtype, set_default_device, set_default_dtype
+from .formatting import set_printoptions
+from .profiler import no_hidden_copies
+from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+
+# Free functions are derived from the op records; the creation functions above wrap theirs with defaults.
+globals().update({name: value for name, value in _ops.public_functions().items() if name not in globals()})
+
+_DTYPES = (
+    "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool"
+)
+globals().update({name: getattr(_engine, name) for name in _DTYPES.split()})
+_ALIASES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "long": "int64",
+    "int": "int32",
+    "short": "int16",
+    "cfloat": "complex64",
+    "cdouble": "complex128",
+}
+globals().update({alias: getattr(_engine, name) for alias, name in _ALIASES.items()})
+inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045  # noqa: F821
+
+_engine.set_formatter(formatting.format_tensor)
+tensor_methods.install()
+
+_LAZY = ("utils",)
+_DEVICE_MODULES = ("cuda", "sim")
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        return _import_module(f".{name}", __name__)
+    if name in _DEVICE_MODULES or (not name.startswith("_") and name in _dispatch.device_types()):
+        return _accelerator.accelerator(name)
+    raise AttributeError(
+        f"[tenora] module attribute: got {name!r}, expected a name that tenora has."
+        + _dispatch.errors.did_you_mean(name, list(globals()))
+    )
+
+
+def is_tensor(obj: object) -> _Any:
+    """Whether `obj` is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_floating_point(input: Tensor) -> _Any:
+    """Whether the dtype of `input` is floating."""
+    return input.dtype.is_floating_point

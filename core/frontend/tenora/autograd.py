@@ -1,0 +1,31 @@
+"""Automatic differentiation: `backward`, `grad`, `Function`, checks and functional forms."""
+
+from tenora_autograd import (
+    Function,
+    backward,
+    detect_anomaly,
+    enable_grad,
+    functional,
+    grad,
+    gradcheck,
+    gradgradcheck,
+    inference_mode,
+    no_grad,
+    set_detect_anomaly,
+    set_grad_enabled,
+)
+
+__all__ = [
+    "Function",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "no_grad",
+    "set_detect_anomaly",
+    "set_grad_enabled",
+]

@@ -1,0 +1,207 @@
+"""Making tensors: from data, by value, by range, at random.
+
+Every function takes `dtype`, `device` and `requires_grad` by keyword. Without `dtype`, numbers decide (bool, int64 or the
+default floating dtype); without `device`, the default device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tenora_ops
+from tenora_engine import Generator, Tensor, as_tensor_data, dtype as DType
+
+from .defaults import default_device
+
+
+def _finish(tensor: Tensor, requires_grad: bool) -> Tensor:
+    return tensor.requires_grad_(True) if requires_grad else tensor
+
+
+def _size(size: tuple[Any, ...]) -> Any:
+    """`zeros(2, 3)` and `zeros((2, 3))` mean the same."""
+    return size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+
+
+def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """A new leaf with a copy of `data`: a number, nested sequences, an array or another tensor.
+
+    Raises ValueError for ragged sequences, TypeError for what is not a number.
+
+    >>> import tenora
+    >>> tenora.tensor([[1, 2], [3, 4]]).dtype
+    tenora.int64
+    """
+    result = as_tensor_data(data, dtype=dtype, device=default_device(device), copy=True)
+    return _finish(result.detach(), requires_grad)
+
+
+def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
+    """`data` as a tensor, sharing memory and history where dtype and device already fit."""
+    if isinstance(data, Tensor):
+        return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
+    return as_tensor_data(data, dtype=dtype, device=default_device(device), copy=False)
+
+
+asarray = as_tensor
+
+
+def empty(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Uninitialised memory of the given size."""
+    return _finish(tenora_ops.empty(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
+
+
+def zeros(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros of the given size.
+
+    >>> import tenora
+    >>> tenora.zeros(2, 3).shape
+    tenora.Size([2, 3])
+    """
+    return _finish(tenora_ops.zeros(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
+
+
+def ones(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones of the given size."""
+    return _finish(tenora_ops.ones(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
+
+
+def full(
+    size: Sequence[int],
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`fill_value` everywhere; its kind decides the dtype when none is given."""
+    return _finish(tenora_ops.full(size, fill_value, dtype=dtype, device=default_device(device)), requires_grad)
+
+
+def empty_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`empty` with the size, dtype and device of `input`."""
+    return _finish(tenora_ops.empty_like(input, dtype=dtype, device=device), requires_grad)
+
+
+def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`zeros` with the size, dtype and device of `input`."""
+    return _finish(tenora_ops.zeros_like(input, dtype=dtype, device=device), requires_grad)
+
+
+def ones_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """`ones` with the size, dtype and device of `input`."""
+    return _finish(tenora_ops.ones_like(input, dtype=dtype, device=device), requires_grad)
+
+
+def full_like(
+    input: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`full` with the size, dtype and device of `input`."""
+    return _finish(tenora_ops.full_like(input, fill_value, dtype=dtype, device=device), requires_grad)
+
+
+def arange(
+    start: Any,
+    end: Any = None,
+    step: Any = 1,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`start, start + step, ...` below `end`; `arange(n)` counts from 0.
+
+    >>> import tenora
+    >>> tenora.arange(1, 7, 2).tolist()
+    [1, 3, 5]
+    """
+    if end is None:
+        start, end = 0, start
+    return _finish(
+        tenora_ops.arange(start, end, step, dtype=dtype, device=default_device(device)), requires_grad
+    )
+
+
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`steps` values from `start` to `end`, both included, evenly spaced."""
+    return _finish(
+        tenora_ops.linspace(start, end, steps, dtype=dtype, device=default_device(device)), requires_grad
+    )
+
+
+def eye(
+    n: int, m: int | None = None, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """Ones on the diagonal of an n x m matrix (n x n without `m`), zeros elsewhere."""
+    return _finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad)
+
+
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Uniform on [0, 1), bit-identical on every backend for the same seed."""
+    result = tenora_ops.rand(_size(size), generator=generator, dtype=dtype, device=default_device(device))
+    return _finish(result, requires_grad)
+
+
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal with mean 0 and variance 1."""
+    result = tenora_ops.randn(_size(size), generator=generator, dtype=dtype, device=default_device(device))
+    return _finish(result, requires_grad)
+
+
+def randint(
+    low: int,
+    high: int | Sequence[int] | None = None,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0."""
+    if size is None:
+        if high is None or isinstance(high, int):
+            raise TypeError("[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,)).")
+        low, high, size = 0, low, high
+    result = tenora_ops.randint(low, high, size, generator=generator, dtype=dtype, device=default_device(device))
+    return _finish(result, requires_grad)
+
+
+def randperm(
+    n: int, *, generator: Generator | None = None, dtype: DType | None = None, device: Any = None
+) -> Tensor:
+    """A random order of 0 .. n - 1, int64 unless `dtype` says otherwise."""
+    return tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
+
+
+def rand_like(
+    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`rand` with the size, dtype and device of `input`."""
+    return rand(
+        input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
+    )
+
+
+def randn_like(
+    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """`randn` with the size, dtype and device of `input`."""
+    return randn(
+        input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
+    )

@@ -1,0 +1,69 @@
+"""Process-wide and thread-local defaults: dtype and device of what is created."""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any
+
+from tenora_engine import device as Device, dtype as DType, set_default_dtype as _set_default_dtype
+from tenora_engine import default_dtype as get_default_dtype
+
+__all__ = ["default_device", "get_default_device", "get_default_dtype", "set_default_device", "set_default_dtype"]
+
+_process: list[Device] = []  # empty or one device
+_thread = threading.local()
+
+
+def set_default_dtype(d: DType) -> None:
+    """Sets the floating dtype of new tensors without one; TypeError unless it is floating.
+
+    >>> import tenora
+    >>> tenora.set_default_dtype(tenora.float64); tenora.zeros(1).dtype
+    tenora.float64
+    >>> tenora.set_default_dtype(tenora.float32)
+    """
+    if not isinstance(d, DType) or not d.is_floating_point:
+        raise TypeError(f"[set_default_dtype] dtype: got {d!r}, expected a floating dtype such as tenora.float32.")
+    _set_default_dtype(d)
+
+
+def set_default_device(device: Any) -> None:
+    """Sets where new tensors live unless a device is given; None returns to the host."""
+    _process[:] = [] if device is None else [Device(device)]
+
+
+def get_default_device() -> Device:
+    """The device of new tensors."""
+    stack = getattr(_thread, "stack", None)
+    if stack:
+        return stack[-1]  # type: ignore[no-any-return]
+    return _process[0] if _process else Device("cpu")
+
+
+def default_device(device: Any) -> Any:
+    """`device`, or the default when it is None (None again stands for the host, the engine's own default)."""
+    if device is not None:
+        return device
+    stack = getattr(_thread, "stack", None)
+    if stack:
+        return stack[-1]
+    return _process[0] if _process else None
+
+
+class on_device:
+    """Makes `device` the default within a `with` block of this thread."""
+
+    def __init__(self, device: Any) -> None:
+        self.device = Device(device)
+
+    def __enter__(self) -> Device:
+        if not hasattr(_thread, "stack"):
+            _thread.stack = []
+        _thread.stack.append(self.device)
+        return self.device
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        _thread.stack.pop()

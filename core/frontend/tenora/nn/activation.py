@@ -1,0 +1,111 @@
+"""Activation functions as modules."""
+
+from __future__ import annotations
+
+import tenora_ops
+from tenora_engine import Tensor
+
+from .module import Module
+
+
+class ReLU(Module):
+    """`max(x, 0)`, element by element; `inplace=True` writes into the input.
+
+    >>> import tenora
+    >>> tenora.nn.ReLU()(tenora.tensor([-1.0, 2.0])).tolist()
+    [0.0, 2.0]
+    """
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return input.relu_() if self.inplace else tenora_ops.relu(input)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return "inplace=True" if self.inplace else ""
+
+
+class Sigmoid(Module):
+    """`1 / (1 + exp(-x))`, element by element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return tenora_ops.sigmoid(input)
+
+
+class Tanh(Module):
+    """Hyperbolic tangent, element by element."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return tenora_ops.tanh(input)
+
+
+class GELU(Module):
+    """`x * Phi(x)` with the normal distribution function, or its `tanh` approximation (Hendrycks and Gimpel 2016)."""
+
+    def __init__(self, approximate: str = "none") -> None:
+        super().__init__()
+        self.approximate = approximate
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return tenora_ops.gelu(input, approximate=self.approximate)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"approximate={self.approximate!r}"
+
+
+class Softmax(Module):
+    """`exp(x) / sum(exp(x))` along `dim`."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return tenora_ops.softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"dim={self.dim}"
+
+
+class LogSoftmax(Module):
+    """`log(softmax(x))` along `dim`, computed without overflow."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return tenora_ops.log_softmax(input, self.dim)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"dim={self.dim}"
+
+
+class Dropout(Module):
+    """In training zeroes elements with probability `p` and scales the rest by `1 / (1 - p)` (Hinton et al. 2012)."""
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        if not 0.0 <= p <= 1.0:
+            raise ValueError(f"[Dropout] p: got {p}, expected a probability from 0 to 1.")
+        self.p = p
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies dropout in training mode, returns `input` otherwise."""
+        return tenora_ops.dropout(input, self.p, True) if self.training else input
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"p={self.p}"

@@ -1,0 +1,130 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import tenora_ops
+from tenora_engine import Tensor
+
+from .optimizer import Group, Optimizer
+
+
+class Adam(Optimizer):
+    """Adaptive moments (Kingma and Ba 2015, https://arxiv.org/abs/1412.6980); the formula is the op `adam_step`.
+
+    `amsgrad` keeps the largest second moment (Reddi et al. 2018). `decoupled_weight_decay` is AdamW's.
+
+    >>> import tenora
+    >>> weight = tenora.nn.Parameter(tenora.ones(1))
+    >>> optimizer = tenora.optim.Adam([weight], lr=0.1)
+    >>> weight.sum().backward(); optimizer.step(); round(weight.item(), 4)
+    0.9
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[Group],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
+        for name, value in (("lr", lr), ("eps", eps), ("weight_decay", weight_decay)):
+            if value < 0:
+                raise ValueError(f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative.")
+        for number, beta in enumerate(betas):
+            if not 0.0 <= beta < 1.0:
+                raise ValueError(f"[{type(self).__name__}] betas[{number}]: got {beta}, expected 0 <= beta < 1.")
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+            "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        amsgrad = group["amsgrad"]
+        states = []
+        for parameter in parameters:
+            state = self.state.get(parameter)
+            if state is None:
+                state = self.state[parameter] = {
+                    "step": 0,
+                    "exp_avg": tenora_ops.zeros_like(parameter),
+                    "exp_avg_sq": tenora_ops.zeros_like(parameter),
+                }
+                if amsgrad:
+                    state["max_exp_avg_sq"] = tenora_ops.zeros_like(parameter)
+            state["step"] += 1
+            states.append(state)
+        beta1, beta2 = group["betas"]
+        # Parameters that joined later count their own steps: one call per step number.
+        for step in {state["step"] for state in states}:
+            chosen = [i for i, state in enumerate(states) if state["step"] == step]
+            tenora_ops.adam_step_(
+                [parameters[i] for i in chosen],
+                [gradients[i] for i in chosen],
+                [states[i]["exp_avg"] for i in chosen],
+                [states[i]["exp_avg_sq"] for i in chosen],
+                [states[i]["max_exp_avg_sq"] for i in chosen] if amsgrad else [],
+                lr=group["lr"],
+                beta1=beta1,
+                beta2=beta2,
+                eps=group["eps"],
+                weight_decay=group["weight_decay"],
+                decoupled=group["decoupled_weight_decay"],
+                amsgrad=amsgrad,
+                maximize=group["maximize"],
+                step=step,
+            )
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019, https://arxiv.org/abs/1711.05101)."""
+
+    def __init__(
+        self,
+        params: Iterable[Tensor] | Iterable[Group],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
+        super().__init__(
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

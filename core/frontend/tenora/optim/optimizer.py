@@ -1,0 +1,140 @@
+"""`Optimizer`: parameter groups, state and its dictionary form. The mathematics of each method stands in its own file, once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tenora_autograd import enable_grad, no_grad
+from tenora_engine import Tensor
+
+Group = dict[str, Any]
+
+
+class Optimizer:
+    """Base class: takes parameters, or dictionaries with `params` and options of their own.
+
+    A subclass defines `_update(group, parameters, gradients)`, called without recording, with the parameters of the group
+    that have a gradient.
+
+    >>> import tenora
+    >>> weight = tenora.nn.Parameter(tenora.ones(1))
+    >>> optimizer = tenora.optim.SGD([weight], lr=0.5)
+    >>> (weight * 2).sum().backward()
+    >>> optimizer.step()
+    >>> weight.tolist()
+    [0.0]
+    """
+
+    def __init__(self, params: Iterable[Tensor] | Iterable[Group], defaults: dict[str, Any]) -> None:
+        if isinstance(params, Tensor):
+            raise TypeError(
+                f"[{type(self).__name__}] params: got a Tensor, expected an iterable of Tensors or of dicts. "
+                "Put the tensor in a list."
+            )
+        self.defaults = defaults
+        self.param_groups: list[Group] = []
+        self.state: dict[Tensor, dict[str, Any]] = {}
+        groups = list(params)
+        if not groups:
+            raise ValueError(
+                f"[{type(self).__name__}] params: got an empty list, expected at least one parameter. "
+                "Was the iterator used up before?"
+            )
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)  # type: ignore[arg-type]
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Adds parameters with options of their own; missing options come from the defaults."""
+        group = {**self.defaults, **param_group}
+        members = group["params"]
+        group["params"] = [members] if isinstance(members, Tensor) else list(members)
+        known = {id(parameter) for other in self.param_groups for parameter in other["params"]}
+        for parameter in group["params"]:
+            if not isinstance(parameter, Tensor):
+                raise TypeError(
+                    f"[{type(self).__name__}] params: got {type(parameter).__name__}, expected Tensors."
+                )
+            if not parameter.is_leaf:
+                raise ValueError(
+                    f"[{type(self).__name__}] params: got a tensor with a history, expected leaves. "
+                    "Optimize the leaf that it was computed from, or detach it."
+                )
+            if id(parameter) in known:
+                raise ValueError(
+                    f"[{type(self).__name__}] params: got one parameter in two groups, expected disjoint groups."
+                )
+            known.add(id(parameter))
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients, or fills them with zeros."""
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if set_to_none:
+                    parameter.grad = None
+                elif parameter.grad is not None:
+                    parameter.grad.detach_()
+                    parameter.grad.zero_()
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """One update from the gradients at hand; `closure` recomputes the loss and is returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                members = [parameter for parameter in group["params"] if parameter.grad is not None]
+                if members:
+                    self._update(group, members, [parameter.grad for parameter in members])
+        return loss
+
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Any]) -> None:
+        raise NotImplementedError(
+            f"[Optimizer] {type(self).__name__}._update is not defined: expected the method's mathematics."
+        )
+
+    def _state(self, parameter: Tensor, start: Callable[[Tensor], dict[str, Any]]) -> dict[str, Any]:
+        state = self.state.get(parameter)
+        if state is None:
+            state = self.state[parameter] = start(parameter)
+        return state
+
+    def state_dict(self) -> dict[str, Any]:
+        """State by parameter number and groups with numbers for parameters, as PyTorch writes it."""
+        number = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
+        return {
+            "state": {number[id(parameter)]: dict(state) for parameter, state in self.state.items()},
+            "param_groups": [
+                {**group, "params": [number[id(parameter)] for parameter in group["params"]]}
+                for group in self.param_groups
+            ],
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes over a `state_dict` of the same groups; tensors are copied.
+
+        Raises ValueError when the number or the sizes of the groups differ.
+        """
+        sizes = [len(group["params"]) for group in state_dict["param_groups"]]
+        own = [len(group["params"]) for group in self.param_groups]
+        if sizes != own:
+            raise ValueError(f"[load_state_dict] group sizes: got {sizes}, expected {own}.")
+        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
+        self.state = {
+            parameters[number]: {
+                name: value.detach().clone() if isinstance(value, Tensor) else value for name, value in state.items()
+            }
+            for number, state in state_dict["state"].items()
+        }
+        for group, saved in zip(self.param_groups, state_dict["param_groups"], strict=True):
+            group.update({name: value for name, value in saved.items() if name != "params"})
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for number, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {number}")
+            lines += [f"    {name}: {value}" for name, value in sorted(group.items()) if name != "params"]
+        return "\n".join([*lines, ")"])
+
