@@ -62,7 +62,7 @@ def load_jobs(path: Path) -> dict[str, Job]:
 
 
 def touched_jobs(jobs: Iterable[Job], files: Sequence[str] | None) -> list[Job]:
-    """The jobs one of whose globs matches one of the files (`*` matches across folders); None touches all that have globs."""
+    """The jobs one of whose globs matches one of the files (`*` matches across folders); None is all with globs."""
     if files is None:
         return [job for job in jobs if job.paths]
     return [

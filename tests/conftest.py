@@ -98,7 +98,8 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    left_out = config.stash[LEFT_OUT]
+    # Workers have a terminal of their own that nobody sees; the controller has their counts.
+    left_out = {} if hasattr(config, "workerinput") else config.stash[LEFT_OUT]
     for reason, cases in left_out.items():
         terminalreporter.write_line(f"did not run: {cases} cases, {reason}")
     report = os.environ.get("TENORA_NOT_RUN")

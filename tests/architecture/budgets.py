@@ -56,7 +56,7 @@ _TAIL = re.compile(
 )
 _INITIALISERS = re.compile(r"\)\s*(?:noexcept\b(?:\s*\([^{}]*\))?\s*)?:(?!:)")
 _NAME = re.compile(
-    r"((?!requires\b|alignas\b|decltype\b|__attribute__)\b[~\w:]+|operator\s*[^\s\w(]+|operator\s*\(\))\s*\("
+    r"((?!(?:requires|alignas|alignof|sizeof|decltype|__attribute__)\b)\b[~\w:]+|operator\s*[^\s\w(]+|operator\s*\(\))\s*\("
 )
 
 

@@ -106,9 +106,9 @@ _ELEMENT_LOOPS = {
     "vector intrinsic": re.compile(r"\b_mm(?:256|512)?_\w+"),
 }
 _ELEMENT_INCLUDES = re.compile(
-    r"^\s*#\s*include\s*<(cmath|math\.h|numeric|complex|valarray|immintrin\.h|execution)>", re.M
+    r"^[ \t]*#\s*include\s*<(cmath|math\.h|numeric|complex|valarray|immintrin\.h|execution)>", re.M
 )
-_OPENMP = re.compile(r"^\s*#\s*pragma\s+(?:omp|GCC\s+ivdep)", re.M)
+_OPENMP = re.compile(r"^[ \t]*#\s*pragma\s+(?:omp|GCC\s+ivdep)", re.M)
 
 
 def element_arithmetic(source: str) -> Iterator[Finding]:

@@ -22,7 +22,7 @@ def lint(roots: list[Path], where: Path) -> subprocess.CompletedProcess[str]:
     path = os.pathsep.join([*map(str, roots), sysconfig.get_path("purelib")])
     code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
     return subprocess.run(
-        [str(python), "-c", code, "--no-cache", "--config", str(ROOT / "pyproject.toml")],
+        [str(python), "-c", code, "--no-cache", str(ROOT / "pyproject.toml")],
         cwd=where,
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
