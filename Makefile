@@ -70,7 +70,7 @@ check-all: setup $(STAMPS)/oracle.installed $(STAMPS)/demo.installed
 	$(PY) ci/run_jobs.py check-all
 
 bench: setup $(STAMPS)/oracle.installed
-	$(PY) -m bench
+	$(PY) -m bench.run
 
 wheels: setup
 	$(PY) ci/wheels.py

@@ -58,8 +58,10 @@ def pytest_collection(session: pytest.Session) -> None:
 
 def _belongs_to_oracle(item: pytest.Item) -> bool:
     module = getattr(item, "module", None)
-    return item.get_closest_marker("oracle") is not None or (
-        module is not None and uses_stand_in(module, TESTS)
+    return (
+        item.get_closest_marker("oracle") is not None
+        or "torch" in getattr(item, "fixturenames", ())
+        or (module is not None and uses_stand_in(module, TESTS))
     )
 
 

@@ -19,6 +19,7 @@ MODULES = {
     "test_many.py": "import pytest\n\n@pytest.mark.parametrize('n', range(60))\ndef test_many(n):\n    pass\n",
     "test_parity.py": "import torch\n\nclass T(torch.Tensor):\n    pass\n\ndef test_parity():\n    pass\n",
     "parity_helper.py": "import torch\n\ndef compare():\n    torch.add(1, 2)\n",
+    "test_fixture.py": "import pytest\n\n@pytest.fixture\ndef torch():\n    pass\n\ndef test_c(torch):\n    pass\n",
     "test_helped.py": "from parity_helper import compare\n\ndef test_helped():\n    compare()\n",
     "test_marked.py": "import pytest\n\n@pytest.mark.oracle\ndef test_a():\n    pass\n\ndef test_b():\n    pass\n",
     "test_clean.py": "import sys\n\ndef test_no_stand_in_left():\n    assert 'torch' not in sys.modules\n",
@@ -52,7 +53,7 @@ def test_oracle_cases_are_left_out_and_counted(tmp_path: Path, workers: list[str
     done = run(tmp_path, *workers, ORACLE="0", TENORA_NOT_RUN=str(report))
     assert done.returncode == 0, done.stdout
     assert "63 passed" in done.stdout
-    assert json.loads(report.read_text()) == {"they compare with PyTorch and ORACLE=0": 3}
+    assert json.loads(report.read_text()) == {"they compare with PyTorch and ORACLE=0": 4}
 
 
 def test_shards_of_all_days_are_the_whole_set(tmp_path: Path) -> None:

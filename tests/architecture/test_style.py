@@ -32,6 +32,13 @@ def test_core_is_strictly_typed() -> None:
     assert_clean(run(PYTHON, "-m", "mypy"))
 
 
+def test_tooling_is_strictly_typed() -> None:
+    judged = [relative(path) for path in files() if relative(path).startswith(("ci/", "tests/architecture/"))]
+    sources = [name for name in judged if name.endswith(".py")]
+    assert sources
+    assert_clean(run(PYTHON, "-m", "mypy", "--config-file", "pyproject.toml", *sources, "tests/conftest.py"))
+
+
 def test_mypy_finds_a_seeded_error(tmp_path: Path) -> None:
     (tmp_path / "seeded.py").write_text("def f(x):\n    return x + 1\n")
     done = run(
