@@ -1,0 +1,225 @@
+"""The exceptions of tenora: PyTorch's types, with fields that a program can read.
+
+- Every error is a `TenoraError` and also the built-in class that PyTorch raises in the same place, so
+  `except RuntimeError` and `except IndexError` in existing programs keep working.
+- `code`, `op`, `backend` and `dtype` are machine-readable; the text is for people and reads
+  `[op] what is wrong: got ..., expected .... What to do.`
+- The original exception, where there is one, is the `__cause__`.
+- The engine raises these classes too: they are pushed into it once, under the names of `ENGINE_CLASSES`.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class TenoraError(Exception):
+    """Any error that tenora raises on purpose.
+
+    Fields: `code` (short and stable, such as "shape" or "unsupported"), `op`, `backend`, `dtype` (names, or None).
+
+    Example:
+        >>> error = TenoraError("[add] shapes do not broadcast", code="shape", op="add")
+        >>> error.code, error.op, error.backend
+        ('shape', 'add', None)
+    """
+
+    default_code = "error"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        code: str | None = None,
+        op: str | None = None,
+        backend: str | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.code = code or self.default_code
+        self.op = op or None
+        self.backend = backend or None
+        self.dtype = dtype or None
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Exceptions cross process borders (data loaders, test runners); keyword fields must survive that.
+        return (_rebuild, (type(self), str(self.args[0]), self.code, self.op, self.backend, self.dtype))
+
+
+def _rebuild(
+    kind: type[TenoraError], text: str, code: str, op: str | None, backend: str | None, dtype: str | None
+) -> TenoraError:
+    return kind(text, code=code, op=op, backend=backend, dtype=dtype)
+
+
+class OperationError(TenoraError, RuntimeError):
+    """Shapes, dtypes, devices or versions that do not fit the operation."""
+
+    default_code = "runtime"
+
+
+class ArgumentTypeError(TenoraError, TypeError):
+    """An argument of the wrong Python type, missing, or unknown."""
+
+    default_code = "type"
+
+
+class ArgumentValueError(TenoraError, ValueError):
+    """An argument of the right type with a value that the operation refuses."""
+
+    default_code = "value"
+
+
+class IndexRangeError(TenoraError, IndexError):
+    """An index or a dimension out of range."""
+
+    default_code = "index"
+
+
+class NotImplementedOperationError(TenoraError, NotImplementedError):
+    """Something that tenora itself does not do (yet), whatever the backend."""
+
+    default_code = "not_implemented"
+
+
+class NotSupportedError(TenoraError, NotImplementedError):
+    """A backend declines the operation: no kernel, or not for this dtype, layout or attribute."""
+
+    default_code = "unsupported"
+
+
+class OutOfMemoryError(TenoraError, RuntimeError):
+    """A device could not give the memory, after its work was waited for and its cached memory given back."""
+
+    default_code = "memory"
+
+
+class DeviceLostError(TenoraError, RuntimeError):
+    """A device stopped working; every later call on it fails the same way."""
+
+    default_code = "device_lost"
+
+
+class HiddenCopyError(TenoraError, RuntimeError):
+    """Under `no_hidden_copies()`: a copy, transfer or wait that the program did not ask for."""
+
+    default_code = "hidden_copy"
+
+
+class BackendError(TenoraError, RuntimeError):
+    """Anything wrong with a backend as a whole; the subclasses say what."""
+
+    default_code = "backend"
+
+
+class BackendNotFoundError(BackendError, LookupError):
+    """No backend of that name, or none for that device, is installed."""
+
+    default_code = "backend_not_found"
+
+
+class BackendUnavailableError(BackendError):
+    """The backend is sound but cannot work here: no device, no driver."""
+
+    default_code = "backend_unavailable"
+
+
+class IncompatibleBackendError(BackendError):
+    """The versions of the backend and of this tenora do not fit; the text names both."""
+
+    default_code = "backend_incompatible"
+
+
+class BackendFailedError(BackendError):
+    """The backend's own code failed while it was probed or loaded; its exception is the cause."""
+
+    default_code = "backend_failed"
+
+
+class AmbiguousBackendError(BackendError):
+    """Several backends could serve, and nothing says which is meant."""
+
+    default_code = "backend_ambiguous"
+
+
+class ManifestError(BackendError, ValueError):
+    """`tenora-backend.toml` is missing, unreadable or wrong; the text names file and key."""
+
+    default_code = "manifest"
+
+
+class RegistrationError(BackendError, TypeError):
+    """A kernel, space or library that the contract forbids; the text names backend, op and argument."""
+
+    default_code = "registration"
+
+
+class BackendOptionError(BackendError, ValueError):
+    """An option that the backend's manifest does not declare, or a value that it does not allow."""
+
+    default_code = "option"
+
+
+class ConfigurationError(TenoraError, ValueError):
+    """The user's `config.toml` or an environment variable cannot be understood."""
+
+    default_code = "configuration"
+
+
+# The engine's error kinds. It calls `cls(message, code=..., op=..., backend=..., dtype=...)`.
+ENGINE_CLASSES: dict[str, type[TenoraError]] = {
+    "Runtime": OperationError,
+    "Type": ArgumentTypeError,
+    "Value": ArgumentValueError,
+    "Index": IndexRangeError,
+    "NotImplemented": NotImplementedOperationError,
+    "OutOfMemory": OutOfMemoryError,
+    "NotSupported": NotSupportedError,
+    "DeviceLost": DeviceLostError,
+    "HiddenCopy": HiddenCopyError,
+}
+
+
+def message(op: str, what: str, *, got: object = None, expected: object = None, advice: str = "") -> str:
+    """Builds the text of an error: `[op] what: got ..., expected .... What to do.`
+
+    Example:
+        >>> message("cat", "dimension out of range", got=3, expected="-2 to 1", advice="Choose a dimension of x.")
+        '[cat] dimension out of range: got 3, expected -2 to 1. Choose a dimension of x.'
+    """
+    facts = []
+    if got is not None:
+        facts.append(f"got {got}")
+    if expected is not None:
+        facts.append(f"expected {expected}")
+    sentence = f"[{op}] {what}" + (f": {', '.join(facts)}" if facts else "")
+    sentence = sentence.rstrip(".") + "."
+    return f"{sentence} {advice}".rstrip()
+
+
+def root_cause(error: BaseException) -> BaseException:
+    """The exception at the bottom of a chain of causes, which is the one a person has to act on."""
+    seen = {id(error)}
+    while True:
+        deeper = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if deeper is None or id(deeper) in seen:
+            return error
+        seen.add(id(deeper))
+        error = deeper
+
+
+def describe(error: BaseException) -> str:
+    """One line for tables: the class and the first line of the text."""
+    text = str(error).strip()
+    first = text.splitlines()[0] if text else "no message"
+    return first if isinstance(error, TenoraError) else f"{type(error).__name__}: {first}"
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """`" Did you mean 'x'?"` for the candidate nearest to a misspelt name, or an empty text.
+
+    Example:
+        >>> did_you_mean("sofmax", ["softmax", "sum"])
+        " Did you mean 'softmax'?"
+    """
+    close = difflib.get_close_matches(name, list(candidates), n=1)
+    return f" Did you mean '{close[0]}'?" if close else ""

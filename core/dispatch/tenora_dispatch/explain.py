@@ -1,0 +1,50 @@
+"""Answers to "which code runs, and why": for a device (the choice of a backend) and for an op (its implementation)."""
+
+from dataclasses import dataclass
+
+from tenora_dispatch import opset
+from tenora_dispatch.choice import Choice, Chooser
+from tenora_dispatch.errors import BackendNotFoundError, did_you_mean
+
+
+@dataclass(frozen=True)
+class OpExplanation:
+    """How an op would be computed on a device for a dtype, and which backend was chosen for the device."""
+
+    op: str
+    device: str
+    dtype: str
+    implementation: str
+    backend: str
+    reason: str
+    choice: Choice
+
+
+def explain_op(chooser: Chooser, op: str, device: str = "cpu", dtype: str = "float32") -> OpExplanation:
+    """Loads the backend that is chosen for the device and asks the engine. Raises: `BackendNotFoundError`, LookupError.
+
+    Raises KeyError with the nearest op for an unknown op.
+    """
+    if opset.find(op) is None:
+        raise KeyError(
+            f"[explain] unknown op: got '{op}', expected one of the {len(opset.names())} that `tenora ops` lists."
+            + did_you_mean(op, opset.names())
+        )
+    kind = device.split(":")[0]
+    known = sorted({name for row in chooser.table.rows() for name in row.device_types})
+    if kind not in known:
+        raise BackendNotFoundError(
+            f"[explain] unknown device: got '{device}', expected one of {', '.join(known)}.{did_you_mean(kind, known)}"
+        )
+    choice = chooser.explain(kind)
+    chooser.choose(kind)
+    found = chooser.table.engine.explain(op, device, dtype)
+    return OpExplanation(
+        op=op,
+        device=device,
+        dtype=dtype,
+        implementation=str(found["implementation"]),
+        backend=str(found["backend"]),
+        reason=str(found["reason"]),
+        choice=choice,
+    )
