@@ -1,6 +1,6 @@
 """Measures the budgets of small operations and writes them into docs/figures.md.
 
-    python -m bench.run [--quick] [--no-write]
+    python -m bench [--quick] [--no-write]
 
 Every figure is a ratio of two sides measured in the same run: worker processes take turns, results are compared first, the
 median of the rounds counts (and the minimum is shown beside it).
