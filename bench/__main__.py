@@ -1,6 +1,6 @@
 """Measures the budgets of small operations and writes them into docs/figures.md.
 
-    python -m bench [--quick] [--no-write]
+    python -m bench [--smoke] [--no-write]
 
 Every figure is a ratio of two sides measured in the same run: worker processes take turns, results are compared first, the
 median of the rounds counts (and the minimum is shown beside it).
@@ -134,11 +134,11 @@ def write(rows: list[Row], extra: list[list[str]]) -> None:
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--quick", action="store_true", help="few rounds, no instruction counts: a smoke test")
+    parser.add_argument("--smoke", action="store_true", help="few rounds, no instruction counts: a smoke test")
     parser.add_argument("--no-write", action="store_true", help="print only")
     arguments = parser.parse_args()
-    rows = measure(*((3, 0.02) if arguments.quick else (11, 0.1)))
-    extra = [] if arguments.quick else [second_thread(), counts()]
+    rows = measure(*((3, 0.02) if arguments.smoke else (11, 0.1)))
+    extra = [] if arguments.smoke else [second_thread(), counts()]
     if not arguments.no_write:
         write(rows, extra)
 
