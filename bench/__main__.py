@@ -2,8 +2,8 @@
 
     python -m bench [--smoke] [--no-write]
 
-Every figure is a ratio of two sides measured in the same run: worker processes take turns, results are compared first, the
-median of the rounds counts (and the minimum is shown beside it).
+Every figure is a ratio of two sides measured in the same run: worker processes take turns, results are compared
+first, the median of the rounds counts (and the minimum is shown beside it).
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ class Row:
 
     def text(self) -> str:
         """The line in Markdown."""
-        ours, theirs = (statistics.median(side) * 1e6 for side in (self.comparison.ours, self.comparison.theirs))
+        ours, theirs = (
+            statistics.median(side) * 1e6 for side in (self.comparison.ours, self.comparison.theirs)
+        )
         ratio = self.comparison.ratio
         verdict = "met" if ratio <= self.budget else "**not met**"
         return (
@@ -80,7 +82,10 @@ def measure(rounds: int, seconds: float) -> list[Row]:
 def second_thread() -> list[str]:
     """The case of a Python-bound second thread, as lines of a table."""
     worker = Worker("tenora")
-    lines = ["| beside a Python-bound thread | case keeps | thread keeps | budget |", "| --- | --- | --- | --- |"]
+    lines = [
+        "| beside a Python-bound thread | case keeps | thread keeps | budget |",
+        "| --- | --- | --- | --- |",
+    ]
     try:
         for case in ("add", "chain", "mlp_32"):
             kept, thread = beside_python(worker, case)
@@ -97,18 +102,25 @@ def counts() -> list[str]:
         return ["Instruction counts: not run (valgrind is not installed)."]
     lines = ["| instructions (callgrind, interpreter included) | count |", "| --- | --- |"]
     lines += [f"| {name} | {value:,.0f} |" for name, value in instructions.figures().items()]
-    lines.append(f"| plugin machinery loaded, no plugin: 10,000 adds | {instructions.plugin_overhead():+.3%} (budget 0.5 %) |")
+    lines.append(
+        f"| plugin machinery loaded, no plugin: 10,000 adds | {instructions.plugin_overhead():+.3%} (budget 0.5 %) |"
+    )
     return lines
 
 
 def environment() -> str:
     """Date, machine and versions."""
     processor = next(
-        (line.split(":", 1)[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line),
+        (
+            line.split(":", 1)[1].strip()
+            for line in Path("/proc/cpuinfo").read_text().splitlines()
+            if "model name" in line
+        ),
         platform.machine(),
     )
     versions = ", ".join(
-        f"{name} {importlib.metadata.version(name)}" for name in ("tenora", "tenora-cpu-mkl", "torch", "numpy")
+        f"{name} {importlib.metadata.version(name)}"
+        for name in ("tenora", "tenora-cpu-mkl", "torch", "numpy")
     )
     return f"{datetime.date.today()}, {processor}, Python {platform.python_version()}, {versions}; one thread each."
 
@@ -121,20 +133,27 @@ def write(rows: list[Row], extra: list[list[str]]) -> None:
         *(row.text() for row in rows),
     ]
     method = (
-        "Method: two worker processes run the same source (`bench/cases.py`) in alternating rounds after a warm-up; results "
-        "are compared before anything is timed; the table shows medians over the rounds and the ratio of the minima."
+        "Method: two worker processes run the same source (`bench/cases.py`) in alternating rounds after a warm-up; "
+        "results are compared before anything is timed; the table shows medians over the rounds and the ratio of the "
+        "minima."
     )
-    block = "\n".join([BEGIN, "", environment(), "", method, "", *table, "", *("\n".join([*e, ""]) for e in extra), END])
+    block = "\n".join(
+        [BEGIN, "", environment(), "", method, "", *table, "", *("\n".join([*e, ""]) for e in extra), END]
+    )
     text = FIGURES.read_text(encoding="utf-8")
     head, _, rest = text.partition(BEGIN)
     _, _, tail = rest.partition(END)
-    FIGURES.write_text(head.rstrip("\n") + "\n\n" + block + tail if rest else text + "\n" + block + "\n", encoding="utf-8")
+    FIGURES.write_text(
+        head.rstrip("\n") + "\n\n" + block + tail if rest else text + "\n" + block + "\n", encoding="utf-8"
+    )
 
 
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--smoke", action="store_true", help="few rounds, no instruction counts: a smoke test")
+    parser.add_argument(
+        "--smoke", action="store_true", help="few rounds, no instruction counts: a smoke test"
+    )
     parser.add_argument("--no-write", action="store_true", help="print only")
     arguments = parser.parse_args()
     rows = measure(*((3, 0.02) if arguments.smoke else (11, 0.1)))

@@ -1,7 +1,7 @@
 """The programs that are timed: one source for every framework.
 
-A case is a function of the framework module (`tenora`, `torch` or `numpy`) that returns a Case: `run(n)` repeats the work n
-times, `result()` gives numbers that must agree between the frameworks. Data comes from one NumPy generator.
+A case is a function of the framework module (`tenora`, `torch` or `numpy`) that returns a Case: `run(n)` repeats the
+work n times, `result()` gives numbers that must agree between the frameworks. Data comes from one NumPy generator.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import tenora
 from tenora import nn
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402  (the backend is chosen before pyplot opens a window)
+import matplotlib.pyplot as plt
 
 
 class Net(nn.Module):

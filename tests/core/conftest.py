@@ -26,7 +26,7 @@ def live_baseline() -> Iterator[None]:
     before = counts()
     yield
     after = counts()
-    assert after == before, f"left alive by the test: {({k: after[k] - before[k] for k in COUNTED})}"
+    assert after == before, f"left alive by the test: { ({k: after[k] - before[k] for k in COUNTED}) }"
 
 
 @pytest.fixture(params=CPU_BACKENDS)

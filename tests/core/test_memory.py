@@ -96,7 +96,9 @@ def test_a_python_thread_makes_progress_during_a_long_backward() -> None:
     during = [tick for tick in ticks if begin < tick < end]
     # With the interpreter lock held throughout, the thread would run in none of ten equal slices of the backward.
     slices = {int(10 * (tick - begin) / (end - begin)) for tick in during}
-    assert len(slices) >= 8, f"the thread ran in {len(slices)} of 10 slices of a backward of {end - begin:.3f} s"
+    assert len(slices) >= 8, (
+        f"the thread ran in {len(slices)} of 10 slices of a backward of {end - begin:.3f} s"
+    )
 
 
 def test_several_backwards_at_once_from_python_threads(backend: str) -> None:

@@ -77,7 +77,9 @@ def test_a_state_that_does_not_fit_changes_nothing(backend: str) -> None:
     state["first.weight"] = tenora.zeros(3, 3)
     del state["scale"]
     state["extra"] = tenora.zeros(1)
-    with pytest.raises(RuntimeError, match=r"first\.weight.*\(3, 3\).*\(4, 3\).*missing: scale.*unexpected: extra"):
+    with pytest.raises(
+        RuntimeError, match=r"first\.weight.*\(3, 3\).*\(4, 3\).*missing: scale.*unexpected: extra"
+    ):
         net.load_state_dict(state)
     assert net.first.weight.tolist() == before
 

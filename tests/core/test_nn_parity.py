@@ -17,7 +17,9 @@ def arrays(*shapes: tuple[int, ...], seed: int = 0) -> list[np.ndarray[Any, Any]
 
 
 def mlp(f: Any, weights: list[np.ndarray[Any, Any]]) -> Any:
-    net = f.nn.Sequential(f.nn.Linear(6, 8), f.nn.Tanh(), f.nn.Linear(8, 8), f.nn.ReLU(), f.nn.Linear(8, 4)).double()
+    net = f.nn.Sequential(
+        f.nn.Linear(6, 8), f.nn.Tanh(), f.nn.Linear(8, 8), f.nn.ReLU(), f.nn.Linear(8, 4)
+    ).double()
     with f.no_grad():
         for parameter, value in zip(net.parameters(), weights, strict=True):
             parameter.copy_(f.tensor(value))
@@ -51,7 +53,11 @@ OPTIMIZERS = {
     "adamw": lambda f, net: f.optim.AdamW(net.parameters(), lr=0.01),
     "adam maximize": lambda f, net: f.optim.Adam(net.parameters(), lr=0.001, maximize=True),
     "groups": lambda f, net: f.optim.SGD(
-        [{"params": net[0].parameters(), "lr": 0.2}, {"params": [*net[2].parameters(), *net[4].parameters()]}], lr=0.05
+        [
+            {"params": net[0].parameters(), "lr": 0.2},
+            {"params": [*net[2].parameters(), *net[4].parameters()]},
+        ],
+        lr=0.05,
     ),
 }
 
@@ -86,7 +92,9 @@ def test_optimizer_state_resumes_to_the_bit(name: str, backend: str) -> None:
 
 LOSSES: dict[str, Any] = {
     "cross_entropy": lambda f, x, y, r: f.nn.functional.cross_entropy(x, y, reduction=r),
-    "cross_entropy ignore": lambda f, x, y, r: f.nn.functional.cross_entropy(x, y, ignore_index=1, reduction=r),
+    "cross_entropy ignore": lambda f, x, y, r: f.nn.functional.cross_entropy(
+        x, y, ignore_index=1, reduction=r
+    ),
     "nll": lambda f, x, y, r: f.nn.functional.nll_loss(f.nn.functional.log_softmax(x, 1), y, reduction=r),
     "mse": lambda f, x, y, r: f.nn.functional.mse_loss(x, x.detach() * 2 + 1, reduction=r),
 }

@@ -1,4 +1,4 @@
-"""One module for every kind of device: `tenora.cuda`, `tenora.sim`, a stranger's. The kind is the module's `device_type`."""
+"""One module for every kind of device: `tenora.cuda`, `tenora.sim`, a stranger's."""
 
 from __future__ import annotations
 

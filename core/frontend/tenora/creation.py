@@ -1,7 +1,7 @@
 """Making tensors: from data, by value, by range, at random.
 
-Every function takes `dtype`, `device` and `requires_grad` by keyword. Without `dtype`, numbers decide (bool, int64 or the
-default floating dtype); without `device`, the default device.
+Every function takes `dtype`, `device` and `requires_grad` by keyword. Without `dtype`, numbers decide (bool, int64 or
+the default floating dtype); without `device`, the default device.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import tenora_ops
-from tenora_engine import Generator, Tensor, as_tensor_data, dtype as DType
+from tenora_engine import Generator, Tensor, as_tensor_data
+from tenora_engine import dtype as DType
 
 from .defaults import default_device
 
@@ -24,7 +25,9 @@ def _size(size: tuple[Any, ...]) -> Any:
     return size[0] if len(size) == 1 and not isinstance(size[0], int) else size
 
 
-def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def tensor(
+    data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """A new leaf with a copy of `data`: a number, nested sequences, an array or another tensor.
 
     Raises ValueError for ragged sequences, TypeError for what is not a number.
@@ -76,26 +79,39 @@ def full(
     requires_grad: bool = False,
 ) -> Tensor:
     """`fill_value` everywhere; its kind decides the dtype when none is given."""
-    return _finish(tenora_ops.full(size, fill_value, dtype=dtype, device=default_device(device)), requires_grad)
+    return _finish(
+        tenora_ops.full(size, fill_value, dtype=dtype, device=default_device(device)), requires_grad
+    )
 
 
-def empty_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty_like(
+    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """`empty` with the size, dtype and device of `input`."""
     return _finish(tenora_ops.empty_like(input, dtype=dtype, device=device), requires_grad)
 
 
-def zeros_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros_like(
+    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """`zeros` with the size, dtype and device of `input`."""
     return _finish(tenora_ops.zeros_like(input, dtype=dtype, device=device), requires_grad)
 
 
-def ones_like(input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones_like(
+    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """`ones` with the size, dtype and device of `input`."""
     return _finish(tenora_ops.ones_like(input, dtype=dtype, device=device), requires_grad)
 
 
 def full_like(
-    input: Tensor, fill_value: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`full` with the size, dtype and device of `input`."""
     return _finish(tenora_ops.full_like(input, fill_value, dtype=dtype, device=device), requires_grad)
@@ -124,7 +140,13 @@ def arange(
 
 
 def linspace(
-    start: Any, end: Any, steps: int, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`steps` values from `start` to `end`, both included, evenly spaced."""
     return _finish(
@@ -133,7 +155,12 @@ def linspace(
 
 
 def eye(
-    n: int, m: int | None = None, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """Ones on the diagonal of an n x m matrix (n x n without `m`), zeros elsewhere."""
     return _finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad)
@@ -176,9 +203,13 @@ def randint(
     """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0."""
     if size is None:
         if high is None or isinstance(high, int):
-            raise TypeError("[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,)).")
+            raise TypeError(
+                "[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,))."
+            )
         low, high, size = 0, low, high
-    result = tenora_ops.randint(low, high, size, generator=generator, dtype=dtype, device=default_device(device))
+    result = tenora_ops.randint(
+        low, high, size, generator=generator, dtype=dtype, device=default_device(device)
+    )
     return _finish(result, requires_grad)
 
 

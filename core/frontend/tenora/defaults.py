@@ -6,10 +6,18 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from tenora_engine import device as Device, dtype as DType, set_default_dtype as _set_default_dtype
 from tenora_engine import default_dtype as get_default_dtype
+from tenora_engine import device as Device
+from tenora_engine import dtype as DType
+from tenora_engine import set_default_dtype as _set_default_dtype
 
-__all__ = ["default_device", "get_default_device", "get_default_dtype", "set_default_device", "set_default_dtype"]
+__all__ = [
+    "default_device",
+    "get_default_device",
+    "get_default_dtype",
+    "set_default_device",
+    "set_default_dtype",
+]
 
 _process: list[Device] = []  # empty or one device
 _thread = threading.local()
@@ -24,7 +32,9 @@ def set_default_dtype(d: DType) -> None:
     >>> tenora.set_default_dtype(tenora.float32)
     """
     if not isinstance(d, DType) or not d.is_floating_point:
-        raise TypeError(f"[set_default_dtype] dtype: got {d!r}, expected a floating dtype such as tenora.float32.")
+        raise TypeError(
+            f"[set_default_dtype] dtype: got {d!r}, expected a floating dtype such as tenora.float32."
+        )
     _set_default_dtype(d)
 
 

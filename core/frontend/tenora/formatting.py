@@ -50,7 +50,9 @@ def set_printoptions(
             "full": PrintOptions(threshold=2**62),
         }
         if profile not in profiles:
-            raise ValueError(f"[set_printoptions] profile: got {profile!r}, expected one of {list(profiles)}.")
+            raise ValueError(
+                f"[set_printoptions] profile: got {profile!r}, expected one of {list(profiles)}."
+            )
         for field in fields(PrintOptions):
             setattr(_options, field.name, getattr(profiles[profile], field.name))
     given = {
@@ -76,11 +78,17 @@ def format_tensor(tensor: Tensor) -> str:
         if plain.ndim != 1:
             suffixes.insert(0, f"size={tuple(plain.shape)}")
     else:
-        body = _format_array(plain.cpu().numpy() if str(plain.dtype) != "tenora.bfloat16" else _widened(plain))
+        body = _format_array(
+            plain.cpu().numpy() if str(plain.dtype) != "tenora.bfloat16" else _widened(plain)
+        )
     text = _PREFIX + body
     for suffix in suffixes:
         last = len(text) - text.rfind("\n") - 1
-        text += f", {suffix}" if last + len(suffix) + 2 < _options.linewidth else f",\n{' ' * len(_PREFIX)}{suffix}"
+        text += (
+            f", {suffix}"
+            if last + len(suffix) + 2 < _options.linewidth
+            else f",\n{' ' * len(_PREFIX)}{suffix}"
+        )
     return text + ")"
 
 
@@ -111,10 +119,12 @@ def _format_array(array: np.ndarray[Any, Any]) -> str:
         visible = _visible(array)
         real, imaginary = _float_formatter(visible.real), _float_formatter(visible.imag)
         formatter = {
-            "complex_kind": lambda value: real(value.real)
-            + ("-" if math.copysign(1, value.imag) < 0 else "+")
-            + imaginary(abs(value.imag)).strip()
-            + "j"
+            "complex_kind": lambda value: (
+                real(value.real)
+                + ("-" if math.copysign(1, value.imag) < 0 else "+")
+                + imaginary(abs(value.imag)).strip()
+                + "j"
+            )
         }
     elif array.dtype.kind in "iu":
         width = max(len(str(value)) for value in _visible(array).ravel())
@@ -148,7 +158,7 @@ def _visible(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _float_formatter(values: np.ndarray[Any, Any]) -> Any:
-    """One width for all values: whole numbers as `3.`, others with the chosen digits, scientific when the range is wide."""
+    """One width for all: whole numbers as `3.`, others with the chosen digits, scientific when the range is wide."""
     precision = _options.precision
     wide = values.astype(np.float64, copy=False).ravel()
     finite = np.abs(wide[np.isfinite(wide) & (wide != 0)])

@@ -6,9 +6,25 @@ from collections.abc import Callable
 from typing import Any
 
 import tenora_ops
-from tenora_engine import Tensor, device as Device, dtype as DType, set_tensor_method, to_device
-from tenora_engine import bfloat16, bool as bool_, complex64, complex128, float16, float32, float64
-from tenora_engine import int8, int16, int32, int64, uint8
+from tenora_engine import (
+    Tensor,
+    bfloat16,
+    complex64,
+    complex128,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    set_tensor_method,
+    to_device,
+    uint8,
+)
+from tenora_engine import bool as bool_
+from tenora_engine import device as Device
+from tenora_engine import dtype as DType
 
 from . import creation
 
@@ -90,7 +106,9 @@ def is_complex(self: Tensor) -> bool:
     return bool(self.dtype.is_complex)
 
 
-def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def new_tensor(
+    self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
     """`tenora.tensor(data)` with this tensor's dtype and device unless others are given."""
     return creation.tensor(
         data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
@@ -98,8 +116,12 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
 
 
 def _new(make: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
-    def new(self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-        return make(*size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+    def new(
+        self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    ) -> Tensor:
+        return make(
+            *size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        )
 
     new.__name__ = f"new_{name}"
     new.__doc__ = f"`tenora.{name}` with this tensor's dtype and device unless others are given."

@@ -37,7 +37,9 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def _fans(tensor: Tensor, who: str) -> tuple[int, int]:
     if tensor.ndim < 2:
-        raise ValueError(f"[{who}] tensor: got {tensor.ndim} dimensions, expected at least 2 (fan in and fan out).")
+        raise ValueError(
+            f"[{who}] tensor: got {tensor.ndim} dimensions, expected at least 2 (fan in and fan out)."
+        )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
 
@@ -99,8 +101,12 @@ def kaiming_uniform_(
     return uniform_(tensor, -bound, bound)
 
 
-def kaiming_normal_(tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> Tensor:
+def kaiming_normal_(
+    tensor: Tensor, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
+) -> Tensor:
     """Normal with variance `gain^2 / fan` (He et al. 2015, https://arxiv.org/abs/1502.01852)."""
     if tensor.numel() == 0:
         return tensor
-    return normal_(tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode, "kaiming_normal_")))
+    return normal_(
+        tensor, 0.0, calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode, "kaiming_normal_"))
+    )

@@ -49,7 +49,9 @@ class Linear(Module):
         self.out_features = out_features
         self.weight = Parameter(creation.empty((out_features, in_features), device=device, dtype=dtype))
         if bias:
-            self.bias: Parameter | None = Parameter(creation.empty((out_features,), device=device, dtype=dtype))
+            self.bias: Parameter | None = Parameter(
+                creation.empty((out_features,), device=device, dtype=dtype)
+            )
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -67,7 +69,9 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         """Arguments for the repr."""
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        return (
+            f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+        )
 
 
 class Flatten(Module):

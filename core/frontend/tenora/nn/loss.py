@@ -53,4 +53,6 @@ class CrossEntropyLoss(NLLLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
-        return tenora_ops.cross_entropy(input, target, ignore_index=self.ignore_index, reduction=self.reduction)
+        return tenora_ops.cross_entropy(
+            input, target, ignore_index=self.ignore_index, reduction=self.reduction
+        )

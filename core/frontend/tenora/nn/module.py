@@ -1,7 +1,7 @@
 """`Module`: a callable that owns parameters, buffers and other modules.
 
-- The one place of truth is the instance's `__dict__`: reading `self.weight` is an ordinary attribute look-up. `_parameters`,
-  `_buffers` and `_modules` are live mappings over it that remember which names belong to them, and in which order.
+- The one place of truth is the instance's `__dict__`: reading `self.weight` is an ordinary attribute look-up.
+  `_parameters`, `_buffers` and `_modules` are live mappings over it that remember which names belong to them, and in which order.
 - Hooks cost one truth test per call when there are none.
 - `state_dict` keys, order and the meaning of `strict` are PyTorch's.
 """
@@ -185,7 +185,9 @@ class Module:
                 "Wrap the tensor in tenora.nn.Parameter, or delete the parameter first."
             )
         for kind in ("_parameters", "_buffers", "_modules"):
-            if name in self.__dict__[kind] and (value is None or (kind == "_buffers" and isinstance(value, Tensor))):
+            if name in self.__dict__[kind] and (
+                value is None or (kind == "_buffers" and isinstance(value, Tensor))
+            ):
                 return kind
         return None
 
@@ -210,7 +212,9 @@ class Module:
         """Adds a buffer under `name`; `persistent=False` keeps it out of `state_dict`."""
         self._check_name(name, "buffer")
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"[register_buffer] {name}: got {type(tensor).__name__}, expected a Tensor or None.")
+            raise TypeError(
+                f"[register_buffer] {name}: got {type(tensor).__name__}, expected a Tensor or None."
+            )
         self._buffers[name] = tensor
         if not persistent:
             self._transient_buffers.add(name)
@@ -232,11 +236,15 @@ class Module:
         if hasattr(self, name) and not any(
             name in members for members in (self._parameters, self._buffers, self._modules)
         ):
-            raise KeyError(f"[Module] {what} name: got {name!r}, which is already an attribute. Choose another name.")
+            raise KeyError(
+                f"[Module] {what} name: got {name!r}, which is already an attribute. Choose another name."
+            )
 
     # ---- listing -------------------------------------------------------------------------------------------------
 
-    def named_modules(self, prefix: str = "", *, _seen: set[int] | None = None) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, prefix: str = "", *, _seen: set[int] | None = None
+    ) -> Iterator[tuple[str, Module]]:
         """Yields (path, module) for this module and everything below it, each module once."""
         seen = set() if _seen is None else _seen
         if id(self) in seen:
@@ -381,10 +389,14 @@ class Module:
             if name in state_dict and tuple(state_dict[name].shape) != tuple(target.shape)
         ]
         if strict:
-            problems += [f"missing: {name}" for name in missing] + [f"unexpected: {name}" for name in unexpected]
+            problems += [f"missing: {name}" for name in missing] + [
+                f"unexpected: {name}" for name in unexpected
+            ]
         if problems:
             raise RuntimeError(
-                f"[load_state_dict] {type(self).__name__} does not fit the state: " + "; ".join(problems) + "."
+                f"[load_state_dict] {type(self).__name__} does not fit the state: "
+                + "; ".join(problems)
+                + "."
             )
         for name, target in own.items():
             if name in state_dict:
@@ -436,7 +448,9 @@ class Module:
 
     def __repr__(self) -> str:
         lines = self.extra_repr().split("\n") if self.extra_repr() else []
-        children = [f"({name}): " + "\n  ".join(repr(child).split("\n")) for name, child in self.named_children()]
+        children = [
+            f"({name}): " + "\n  ".join(repr(child).split("\n")) for name, child in self.named_children()
+        ]
         if not children:
             return f"{self._get_name()}({', '.join(lines)})"
         return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"

@@ -25,7 +25,7 @@ class Parameter(Tensor):
             from_data = data
         else:
             raise TypeError(
-                f"[Parameter] data: got {type(data).__name__}, expected a Tensor. Wrap it with tenora.tensor(...) first."
+                f"[Parameter] data: got {type(data).__name__}, expected a Tensor. Wrap it in tenora.tensor(...)."
             )
         parameter = from_data.detach().as_subclass(cls)
         parameter.requires_grad_(requires_grad)

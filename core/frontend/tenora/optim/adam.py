@@ -40,10 +40,14 @@ class Adam(Optimizer):
     ) -> None:
         for name, value in (("lr", lr), ("eps", eps), ("weight_decay", weight_decay)):
             if value < 0:
-                raise ValueError(f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative.")
+                raise ValueError(
+                    f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative."
+                )
         for number, beta in enumerate(betas):
             if not 0.0 <= beta < 1.0:
-                raise ValueError(f"[{type(self).__name__}] betas[{number}]: got {beta}, expected 0 <= beta < 1.")
+                raise ValueError(
+                    f"[{type(self).__name__}] betas[{number}]: got {beta}, expected 0 <= beta < 1."
+                )
         defaults = {
             "lr": lr,
             "betas": betas,

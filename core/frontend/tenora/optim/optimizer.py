@@ -1,4 +1,7 @@
-"""`Optimizer`: parameter groups, state and its dictionary form. The mathematics of each method stands in its own file, once."""
+"""`Optimizer`: parameter groups, state and its dictionary form.
+
+The mathematics of each method stands once, in its op record; a method's file says what goes in.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ Group = dict[str, Any]
 class Optimizer:
     """Base class: takes parameters, or dictionaries with `params` and options of their own.
 
-    A subclass defines `_update(group, parameters, gradients)`, called without recording, with the parameters of the group
-    that have a gradient.
+    A subclass defines `_update(group, parameters, gradients)`, called without recording, with the parameters of the
+    group that have a gradient.
 
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
@@ -124,7 +127,8 @@ class Optimizer:
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         self.state = {
             parameters[number]: {
-                name: value.detach().clone() if isinstance(value, Tensor) else value for name, value in state.items()
+                name: value.detach().clone() if isinstance(value, Tensor) else value
+                for name, value in state.items()
             }
             for number, state in state_dict["state"].items()
         }
@@ -137,4 +141,3 @@ class Optimizer:
             lines.append(f"Parameter Group {number}")
             lines += [f"    {name}: {value}" for name, value in sorted(group.items()) if name != "params"]
         return "\n".join([*lines, ")"])
-

@@ -14,8 +14,8 @@ from .optimizer import Group, Optimizer
 class SGD(Optimizer):
     """`p -= lr * d`, where `d` is the gradient, its running mean (momentum) or Nesterov's look-ahead.
 
-    The formula is the op `sgd_step` (Sutskever et al. 2013 in PyTorch's form: the momentum buffer starts as the gradient).
-    `foreach` and `fused` are accepted and make no difference: the step is one call either way.
+    The formula is the op `sgd_step` (Sutskever et al. 2013 in PyTorch's form: the momentum buffer starts as the
+    gradient). `foreach` and `fused` are accepted and make no difference: the step is one call either way.
 
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
@@ -60,7 +60,8 @@ class SGD(Optimizer):
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         options: dict[str, Any] = {
-            name: group[name] for name in ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
+            name: group[name]
+            for name in ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
         }
         if not group["momentum"]:
             tenora_ops.sgd_step_(parameters, gradients, [], first=False, **options)
