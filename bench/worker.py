@@ -3,7 +3,8 @@
     python -m bench.worker FRAMEWORK [BACKEND]
 
 Reads JSON lines `{"case": name, "repeat": n}` and answers `{"seconds": s}`, or `{"case": name, "result": true}` and
-answers `{"result": [...]}`. With `"python_thread": true` a second thread runs Python code meanwhile and its speed is told too.
+answers `{"result": [...]}`. With `"python_thread": true` a second thread runs Python code
+meanwhile and its speed is told too.
 """
 
 from __future__ import annotations

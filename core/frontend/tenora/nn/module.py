@@ -1,7 +1,8 @@
 """`Module`: a callable that owns parameters, buffers and other modules.
 
 - The one place of truth is the instance's `__dict__`: reading `self.weight` is an ordinary attribute look-up.
-  `_parameters`, `_buffers` and `_modules` are live mappings over it that remember which names belong to them, and in which order.
+  `_parameters`, `_buffers` and `_modules` are live mappings over it that remember which names belong to them, and in
+  which order.
 - Hooks cost one truth test per call when there are none.
 - `state_dict` keys, order and the meaning of `strict` are PyTorch's.
 """
