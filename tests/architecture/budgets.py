@@ -60,13 +60,14 @@ _NAME = re.compile(
 )
 
 
-def blank_literals(source: str) -> str:
-    """The source with comments, literals and preprocessor lines blanked, lines and columns kept."""
+def blank_literals(source: str, directives: bool = True) -> str:
+    """The source with comments, literals and (by default) preprocessor lines blanked, lines and columns kept."""
 
     def blank(found: re.Match[str]) -> str:
         return re.sub(r"[^\n]", " ", found.group())
 
-    return _DIRECTIVE.sub(blank, _LITERALS.sub(blank, source))
+    code = _LITERALS.sub(blank, source)
+    return _DIRECTIVE.sub(blank, code) if directives else code
 
 
 def _brace_kind(head: str) -> str:

@@ -2,9 +2,9 @@
 
 What the rules can see:
 - *Names*: any mention of a backend's package or distribution, comments and docstrings included.
-- *Arithmetic*: core's Python imports no array library, and core's C++ neither holds typed pointers to floating or
-  complex elements nor includes or calls what computes on them. A kernel needs one of these, so an allowed file
-  needs a reason; scalars that travel by value (attributes, Program instructions) are no element data.
+- *Arithmetic*: core's Python imports no array library, and core's C++ neither walks over typed pointers to floating
+  or complex elements nor calls what computes on them. A kernel needs one of these, so an allowed file needs a
+  reason; scalars that travel by value (attributes, Program instructions) are no element data.
 - *Imports in functions*: none, and no import by name, outside the files whose task is lazy loading.
 """
 
@@ -48,15 +48,16 @@ def backend_names(source: str, backends: Iterable[str]) -> Iterator[Finding]:
             yield Finding(number, found.group())
 
 
+def _is_import_call(function: ast.expr) -> bool:
+    return ast.unparse(function).split(".")[-1] in {"import_module", "_import_module", "__import__", "LazyModule"}
+
+
 def _imported(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
         return [node.module]
-    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in {
-        "import_module",
-        "__import__",
-    }:
+    if isinstance(node, ast.Call) and _is_import_call(node.func):
         return [str(arg.value) for arg in node.args[:1] if isinstance(arg, ast.Constant)] or ["(computed)"]
     return []
 
@@ -92,32 +93,36 @@ def function_imports(source: str) -> Iterator[Finding]:
 _ELEMENT = (
     r"(?:float|double|_Float16|__bf16|(?:std::)?complex<\s*\w+\s*>|(?:\w+::)*(?:Half|BFloat16|Float16))"
 )
+_POINTER = re.compile(rf"\b{_ELEMENT}(?:\s+const)?\s*\*\s*(?:const\b|__restrict\w*)?\s*(\w+)")
 _ELEMENT_LOOPS = {
-    "typed element pointer": re.compile(
-        rf"\b(?:const\s+)?{_ELEMENT}(?:\s+const)?\s*\*(?!\s*\))\s*(?:const\b\s*)?\w"
-    ),
     "cast to an element pointer": re.compile(rf"_cast<\s*(?:const\s+)?{_ELEMENT}(?:\s+const)?\s*\*+\s*>"),
     "C cast to an element pointer": re.compile(rf"\(\s*(?:const\s+)?{_ELEMENT}\s*\*\s*\)"),
     "span of elements": re.compile(rf"\bspan<\s*(?:const\s+)?{_ELEMENT}\b"),
     "element function": re.compile(
-        r"\bstd::(?:exp|expm1|exp2|log|log1p|log2|log10|sin|cos|tan|tanh|sinh|cosh|atan2?|asin|acos|sqrt|cbrt|pow|erfc?|fma"
-        r"|lgamma|tgamma|hypot|transform|accumulate|reduce|inner_product|partial_sum|inclusive_scan)\s*[(<]"
+        r"(?:\bstd::|(?<![\w.:>\"]))(?:exp|expm1|exp2|log|log1p|log2|log10|sin|cos|tan|tanh|sinh|cosh|atan2?|asin|acos"
+        r"|sqrt|cbrt|pow|erfc?|fma|lgamma|tgamma|hypot)[fl]?\s*\("
+    ),
+    "element algorithm": re.compile(
+        r"\bstd::(?:transform|reduce|accumulate|inner_product|partial_sum|inclusive_scan|transform_reduce)\s*[(<]"
     ),
     "vector intrinsic": re.compile(r"\b_mm(?:256|512)?_\w+"),
+    "vector header": re.compile(r"^\s*#\s*include\s*<(?:valarray|\w*mmintrin\.h|immintrin\.h|execution)>"),
+    "vector pragma": re.compile(r"^\s*#\s*pragma\s+(?:omp|GCC\s+ivdep)"),
 }
-_ELEMENT_INCLUDES = re.compile(
-    r"^[ \t]*#\s*include\s*<(cmath|math\.h|numeric|complex|valarray|immintrin\.h|execution)>", re.M
-)
-_OPENMP = re.compile(r"^[ \t]*#\s*pragma\s+(?:omp|GCC\s+ivdep)", re.M)
 
 
 def element_arithmetic(source: str) -> Iterator[Finding]:
-    """Places in a C++ source that hold, or prepare for, arithmetic over element data."""
-    for pattern in (_ELEMENT_INCLUDES, _OPENMP):
-        for found in pattern.finditer(source):
-            line = source.count("\n", 0, found.end()) + 1
-            yield Finding(line, found.group().strip())
-    for number, text in enumerate(blank_literals(source).split("\n"), 1):
+    """Places in a C++ source that hold arithmetic over element data.
+
+    A typed pointer that is only written through (`*out = value`) is a result of one number; one that is subscripted
+    or moved walks over elements.
+    """
+    code = blank_literals(source, directives=False)
+    for number, text in enumerate(code.split("\n"), 1):
         for what, pattern in _ELEMENT_LOOPS.items():
             if pattern.search(text):
                 yield Finding(number, f"{what}: {text.strip()}")
+        for name in _POINTER.findall(text):
+            walk = rf"\b{name}\s*(?:\[|\+\+|\+=|\+\s*\w)|(?:\+\+|--)\s*{name}\b"
+            if re.search(walk, code):
+                yield Finding(number, f"typed element pointer: {text.strip()}")
