@@ -1,7 +1,7 @@
 """Measures files and functions: the line counts that DESIGN's house style limits.
 
-- A Python function counts from `def` to its last line, its docstring left out: public docstrings are long on
-  purpose. Nested functions count within the outer one.
+- A Python function's body counts: the parameter list and the docstring are its interface, and long on purpose where
+  it is rich. Nested functions count within the outer one.
 - A C++ function counts from the first line of its signature to its closing brace; lambdas count within the function
   around them. The scanner knows comments, literals and braces, no types: a brace after a parameter list is a body.
 """
@@ -24,7 +24,8 @@ class Function:
     lines: int
 
 
-def _docstring_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+def _body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    last = node.end_lineno or node.lineno
     first = node.body[0]
     if (
         isinstance(first, ast.Expr)

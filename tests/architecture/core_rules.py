@@ -49,7 +49,12 @@ def backend_names(source: str, backends: Iterable[str]) -> Iterator[Finding]:
 
 
 def _is_import_call(function: ast.expr) -> bool:
-    return ast.unparse(function).split(".")[-1] in {"import_module", "_import_module", "__import__", "LazyModule"}
+    return ast.unparse(function).split(".")[-1] in {
+        "import_module",
+        "_import_module",
+        "__import__",
+        "LazyModule",
+    }
 
 
 def _imported(node: ast.AST) -> list[str]:
