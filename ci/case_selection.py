@@ -1,8 +1,8 @@
 """Which collected cases a run takes: leaving out the oracle's, and drawing one shard of a large set by date.
 
 - A case belongs to the oracle when it is marked `oracle`, asks for the fixture `torch`, or when its module, or a
-  test helper that the module imports from, imported torch. Under ORACLE=0 torch is replaced during collection by a stand-in of which
-  nothing is true but that it can be imported, so such cases are counted and left out, never run.
+  test helper that the module imports from, imported torch. Under ORACLE=0 torch is replaced during collection by
+  a stand-in of which nothing is true but that it can be imported: such cases are counted and left out, never run.
 - Shards are drawn by a checksum of the case's id, so a case's shard does not depend on the other cases.
 - What is left out is counted and reported, never silent.
 """

@@ -13,7 +13,7 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parent.parent
 StepKind = Literal["pytest", "ctest", "command"]
 STEP_KINDS: tuple[StepKind, ...] = ("pytest", "ctest", "command")
-STEP_OPTIONS = {"env", "may_be_empty", "cmake", "wrap"}
+STEP_OPTIONS = {"env", "may_be_empty", "cmake", "source", "wrap"}
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,7 @@ class Step:
     env: Mapping[str, str] = field(default_factory=dict)
     may_be_empty: bool = False
     cmake: str = ""
+    source: str = "."
     wrap: str = ""
 
 

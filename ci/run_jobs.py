@@ -66,7 +66,7 @@ def run_ctest(step: Step, env: dict[str, str], seconds: float, report: Path) -> 
     folder = ROOT / step.text
     options = ["-DTENORA_BUILD_BINDINGS=OFF", "-DTENORA_BUILD_TESTS=ON", *shlex.split(step.cmake)]
     for command in (
-        ["cmake", "-S", ".", "-B", str(folder), "-G", "Ninja", *options],
+        ["cmake", "-S", step.source, "-B", str(folder), "-G", "Ninja", *options],
         ["cmake", "--build", str(folder)],
     ):
         code = run_process(command, env, seconds)

@@ -25,23 +25,20 @@ class Function:
 
 
 def _body_lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    last = node.end_lineno or node.lineno
-    first = node.body[0]
-    if (
+    first, last = node.body[0], node.end_lineno or node.lineno
+    told = (
         isinstance(first, ast.Expr)
         and isinstance(first.value, ast.Constant)
         and isinstance(first.value.value, str)
-    ):
-        return (first.end_lineno or first.lineno) - first.lineno + 1
-    return 0
+    )
+    return last - (first.end_lineno or first.lineno) if told else last - first.lineno + 1
 
 
 def python_functions(source: str) -> Iterator[Function]:
     """The functions and methods of a Python source."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            lines = (node.end_lineno or node.lineno) - node.lineno + 1 - _docstring_lines(node)
-            yield Function(node.name, node.lineno, lines)
+            yield Function(node.name, node.lineno, _body_lines(node))
 
 
 _LITERALS = re.compile(

@@ -83,12 +83,13 @@ def test_cpp_scanner_finds_a_long_lambda() -> None:
     assert [function.lines for function in cpp_functions(source)] == [FUNCTION_LIMIT + 2, 1]
 
 
-def test_python_docstrings_do_not_count() -> None:
-    source = 'def told(x: int) -> int:\n    """Summary.\n\n    Example: told(1)\n    """\n    return x\n'
+def test_python_bodies_count_alone() -> None:
+    source = 'def told(\n    x: int,\n) -> int:\n    """Summary.\n\n    Example: told(1)\n    """\n\n    return x\n'
     assert list(python_functions(source)) == [Function("told", 1, 2)]
+    assert list(python_functions("def bare(): pass\n")) == [Function("bare", 1, 1)]
 
 
 def test_python_scanner_finds_a_long_function() -> None:
-    source = "class A:\n    async def longer(self):\n" + "        step()\n" * FUNCTION_LIMIT
+    source = "class A:\n    async def longer(self):\n" + "        step()\n" * (FUNCTION_LIMIT + 1)
     ast.parse(source)
     assert [function.name for function in too_long(python_functions(source))] == ["longer"]
