@@ -26,6 +26,7 @@ from tenora_dispatch.errors import (
     OutOfMemoryError,
     RegistrationError,
     TenoraError,
+    UnknownOpError,
 )
 from tenora_dispatch.explain import OpExplanation
 from tenora_dispatch.fallback import Fallback
@@ -89,6 +90,7 @@ __all__ = [
     "State",
     "Supports",
     "TenoraError",
+    "UnknownOpError",
     "Versions",
     "backend_options",
     "backends",

@@ -159,6 +159,12 @@ class BackendOptionError(BackendError, ValueError):
     default_code = "option"
 
 
+class UnknownOpError(TenoraError, LookupError):
+    """No op of that name; the text has the nearest one."""
+
+    default_code = "unknown_op"
+
+
 class ConfigurationError(TenoraError, ValueError):
     """The user's `config.toml` or an environment variable cannot be understood."""
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tenora_dispatch import opset
 from tenora_dispatch.choice import Choice, Chooser
-from tenora_dispatch.errors import BackendNotFoundError, did_you_mean
+from tenora_dispatch.errors import BackendNotFoundError, UnknownOpError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -21,14 +21,15 @@ class OpExplanation:
 
 
 def explain_op(chooser: Chooser, op: str, device: str = "cpu", dtype: str = "float32") -> OpExplanation:
-    """Loads the backend that is chosen for the device and asks the engine. Raises: `BackendNotFoundError`, LookupError.
+    """Loads the backend that is chosen for the device and asks the engine.
 
-    Raises KeyError with the nearest op for an unknown op.
+    Raises: `UnknownOpError`, `BackendNotFoundError` for an unknown device, or what keeps the backend from loading.
     """
     if opset.find(op) is None:
-        raise KeyError(
+        raise UnknownOpError(
             f"[explain] unknown op: got '{op}', expected one of the {len(opset.names())} that `tenora ops` lists."
-            + did_you_mean(op, opset.names())
+            + did_you_mean(op, opset.names()),
+            op=op,
         )
     kind = device.split(":")[0]
     known = sorted({name for row in chooser.table.rows() for name in row.device_types})

@@ -69,7 +69,8 @@ class BackendRegistry:
         if str(report["abi_version"]) not in self._manifest.abi:
             raise IncompatibleBackendError(
                 f"[backend] {told} and its manifest disagree about the C ABI: got {report['abi_version']} "
-                f"in the library, expected {self._manifest.abi} as the manifest says. Rebuild and reinstall the backend.",
+                f"in the library, expected {self._manifest.abi} as the manifest says. "
+                "Rebuild and reinstall the backend.",
                 backend=self.name,
             )
         written_for = str(report["opset_version"])

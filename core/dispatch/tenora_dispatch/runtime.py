@@ -105,7 +105,7 @@ def explain_choice(device: object = "cpu") -> Choice:
 
 
 def explain(op: str, *, device: object = "cpu", dtype: object = "float32") -> OpExplanation:
-    """How an op would be computed on a device for a dtype. Raises: KeyError for an unknown op; loads the backend."""
+    """How an op would be computed on a device for a dtype. Loads the backend. Raises: `UnknownOpError`."""
     return explain_op(chooser, op, str(device), str(dtype).rpartition(".")[2])
 
 

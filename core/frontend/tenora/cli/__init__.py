@@ -1,0 +1,16 @@
+"""The command `tenora`.
+
+    tenora doctor                        every backend tried in a process of its own, with root causes
+    tenora backends                      what is installed
+    tenora use NAME | --show | --clear   the backend of this user
+    tenora ops [NAME] [--count]          the operations
+    tenora explain OP --device D         which code runs, and why
+    tenora --version | --include | --cmakedir
+
+Exit codes: 0 well, 1 something is wrong and was printed, 2 the command line cannot be understood.
+Other distributions add commands through the hook `tenora_cli_commands`.
+"""
+
+from tenora.cli.main import main
+
+__all__ = ["main"]
