@@ -1,4 +1,4 @@
-"""Builds every distribution of the repository: its sdist, and from that sdist its wheel, into dist/.
+"""Builds every distribution of the repository: its sdist, and from that sdist its wheel, into dist/ or the given folder.
 
 The build tools are those of the running environment (no isolation), so nothing is downloaded.
 """
@@ -17,8 +17,8 @@ def distributions(root: Path = ROOT) -> list[Path]:
 
 def main() -> int:
     """Builds all of them; the first failure ends it."""
-    target = ROOT / "dist"
-    target.mkdir(exist_ok=True)
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist"
+    target.mkdir(parents=True, exist_ok=True)
     for old in [*target.glob("tenora*.whl"), *target.glob("tenora*.tar.gz")]:
         old.unlink()
     for folder in distributions():
@@ -28,7 +28,7 @@ def main() -> int:
             print(f"wheels: {folder.name} failed", file=sys.stderr)
             return 1
     for made in sorted(target.iterdir()):
-        print(f"dist/{made.name}  {made.stat().st_size / 1024:.0f} KiB")
+        print(f"{target.name}/{made.name}  {made.stat().st_size / 1024:.0f} KiB")
     return 0
 
 

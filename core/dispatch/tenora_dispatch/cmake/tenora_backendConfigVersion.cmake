@@ -1,0 +1,15 @@
+# The package's version is the ABI version of the header: find_package(tenora_backend 1) asks for ABI 1.
+set(tenora_backend_header "${CMAKE_CURRENT_LIST_DIR}/../include/tenora_backend.h")
+foreach(name IN ITEMS TNR_ABI_VERSION TNR_ABI_VERSION_MIN)
+    file(STRINGS "${tenora_backend_header}" line REGEX "^#define ${name} [0-9]+")
+    string(REGEX REPLACE "^#define ${name} ([0-9]+).*" "\\1" ${name} "${line}")
+endforeach()
+set(PACKAGE_VERSION "${TNR_ABI_VERSION}")
+set(PACKAGE_VERSION_COMPATIBLE FALSE)
+if(NOT PACKAGE_FIND_VERSION VERSION_GREATER TNR_ABI_VERSION
+   AND NOT PACKAGE_FIND_VERSION VERSION_LESS TNR_ABI_VERSION_MIN)
+    set(PACKAGE_VERSION_COMPATIBLE TRUE)
+    if(PACKAGE_FIND_VERSION VERSION_EQUAL TNR_ABI_VERSION)
+        set(PACKAGE_VERSION_EXACT TRUE)
+    endif()
+endif()
