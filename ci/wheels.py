@@ -3,8 +3,10 @@
 The build tools are those of the running environment (no isolation), so nothing is downloaded.
 """
 
+import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,10 +23,12 @@ def main() -> int:
     target.mkdir(parents=True, exist_ok=True)
     for old in [*target.glob("tenora*.whl"), *target.glob("tenora*.tar.gz")]:
         old.unlink()
+    # The sdist is unpacked in the temporary folder; named as ccache's base, it shares the other builds' results.
+    env = {**os.environ, "CCACHE_BASEDIR": tempfile.gettempdir(), "CCACHE_NOHASHDIR": "1"}
     for folder in distributions():
         # `build` without --sdist or --wheel makes the sdist, unpacks it, and builds the wheel there.
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(folder)]
-        if subprocess.run(command, check=False).returncode != 0:
+        if subprocess.run(command, env=env, check=False).returncode != 0:
             print(f"wheels: {folder.name} failed", file=sys.stderr)
             return 1
     for made in sorted(target.iterdir()):
