@@ -1,0 +1,206 @@
+// Tensors.
+//   - A tensor is one pool block: the header, whose dimensions lie inline, and room for more behind it when
+//   the rank asks for it.
+//     A tensor that outgrows its block (set_window) takes a second one for its dimensions.
+//   - A tensor with history hands it to the tape's work list before it goes, so that a long history never
+//   recurses.
+#include "tenora/tensor.h"
+
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "host_pool.h"
+#include "storage_internal.h"
+#include "tenora/error.h"
+#include "tenora/hooks.h"
+#include "tenora/modes.h"
+#include "tenora/tape.h"
+
+namespace tenora {
+namespace {
+
+constexpr size_t kDimsBytes =
+    size_t{2} * kMaxRank * sizeof(int64_t);  // a second block for dimensions has room for any rank
+
+constexpr size_t tensor_bytes(int rank) {
+    return sizeof(Tensor) + (rank > kInlineRank ? size_t(rank - kInlineRank) * 2 * sizeof(int64_t) : 0);
+}
+
+// A tensor with room for `rank` dimensions and everything else at its default.
+Tensor* new_header(size_t rank) {
+    void* block = rank <= size_t(kInlineRank) ? pool_take(class_of(sizeof(Tensor)))
+                                              : pool_allocate(tensor_bytes(int(rank)));
+    auto* t = new (block) Tensor;
+    t->block_rank = uint8_t(rank <= size_t(kInlineRank) ? size_t(kInlineRank) : rank);
+    t->dl.ndim = int32_t(rank);
+    t->dl.shape = t->inline_dims;
+    t->dl.strides = t->inline_dims + rank;
+    t->inference = modes().inference;
+    return t;
+}
+
+void set_type(Tensor* t, DType dtype, Device device) {
+    t->dtype = dtype;
+    t->device = device;
+    t->dl.dtype = info(dtype).dl;
+    t->dl.device = DLDevice{space(device).functions.dlpack_type, device.index};
+}
+
+void free_header(Tensor* t) {
+    if (t->dl.shape != t->inline_dims) [[unlikely]]
+        pool_release(t->dl.shape, kDimsBytes);
+    if (t->block_rank == kInlineRank) {
+        pool_give(t, class_of(sizeof(Tensor)));
+    } else {
+        pool_release(t, tensor_bytes(t->block_rank));
+    }
+}
+
+void* element_address(const Storage* storage, int64_t offset,
+                      DType dtype) {  // integers: an empty storage has no pointer to move
+    return reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(storage->data) +
+                                   uintptr_t(offset) * size_of(dtype));
+}
+
+// Every element of the window lies in the storage. 128 bits: strides come from users.
+void check_bounds(const Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                  int64_t offset, DType dtype) {
+    __extension__ using Wide = __int128;
+    if (shape.size() != strides.size()) {
+        fail(ErrorKind::Runtime, "shape", "as_strided",
+             "shape and strides differ: got " + std::to_string(shape.size()) + " sizes and " +
+                 std::to_string(strides.size()) +
+                 " strides, expected as many of each. Give one stride per dimension.");
+    }
+    Wide low = offset, high = offset;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        Wide reach = Wide(shape[i] - 1) * strides[i];
+        (reach < 0 ? low : high) += reach;
+    }
+    Wide end = (high + 1) * Wide(size_of(dtype));
+    if (offset >= 0 && low >= 0 && end <= Wide(storage->bytes)) return;
+    fail(ErrorKind::Runtime, "shape", "as_strided",
+         "window outside its storage: got elements " +
+             (low < 0 ? std::string("below 0") : "from " + std::to_string(int64_t(low))) +
+             " on with an end beyond the storage or a start before it (offset " + std::to_string(offset) +
+             ", " + std::string(info(dtype).name) + "), expected it within " +
+             std::to_string(storage->bytes) + " bytes. Correct size, stride or offset.");
+}
+
+void fill_window(Tensor* t, Storage* storage, std::span<const int64_t> shape,
+                 std::span<const int64_t> strides, int64_t numel, int64_t offset) {
+    std::memmove(t->dl.shape, shape.data(), shape.size_bytes());
+    std::memmove(t->dl.strides, strides.data(), strides.size_bytes());
+    t->numel = numel;
+    t->offset = offset;
+    t->storage = storage;
+    t->contiguous = is_dense(shape, strides);
+    t->dl.data = element_address(storage, offset, t->dtype);
+}
+
+void finish(Tensor* t) {
+    if (t->storage) t->storage->release();
+    count_live(Count::Tensors, -1);
+    free_header(t);
+}
+
+}  // namespace
+
+TensorRef new_tensor(std::span<const int64_t> shape, DType dtype, Device device) {
+    int64_t numel = checked_numel(shape, "empty");
+    size_t bytes;
+    if (__builtin_mul_overflow(size_t(numel), size_of(dtype), &bytes)) bytes = SIZE_MAX;
+    Storage* storage = allocate_storage(bytes, device);
+    Tensor* t;
+    try {
+        t = new_header(shape.size());
+    } catch (...) {
+        storage->release();
+        throw;
+    }
+    set_type(t, dtype, device);
+    for (size_t i = 0; i < shape.size(); ++i) t->dl.shape[i] = shape[i];
+    dense_strides(shape, t->dl.strides);
+    t->numel = numel;
+    t->storage = storage;
+    t->dl.data = storage->data;
+    count_live(Count::Tensors, 1);
+    return TensorRef::steal(t);
+}
+
+TensorRef new_window(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                     int64_t offset, DType dtype, Device device) {
+    int64_t numel = checked_numel(shape, "as_strided");
+    if (numel) check_bounds(storage, shape, strides, offset, dtype);
+    Tensor* t = new_header(shape.size());
+    set_type(t, dtype, device);
+    storage->retain();
+    fill_window(t, storage, shape, strides, numel, offset);
+    count_live(Count::Tensors, 1);
+    return TensorRef::steal(t);
+}
+
+TensorRef alias(Tensor* source) {
+    Tensor* t = new_header(size_t(source->rank()));
+    t->dtype = source->dtype;
+    t->device = source->device;
+    t->contiguous = source->contiguous;
+    t->inference = source->inference;
+    t->dl.data = source->dl.data;
+    t->dl.dtype = source->dl.dtype;
+    t->dl.device = source->dl.device;
+    t->numel = source->numel;
+    t->offset = source->offset;
+    std::memcpy(t->dl.shape, source->dl.shape, source->shape().size_bytes());
+    std::memcpy(t->dl.strides, source->dl.strides, source->strides().size_bytes());
+    t->storage = source->storage;
+    t->storage->retain();
+    count_live(Count::Tensors, 1);
+    return TensorRef::steal(t);
+}
+
+void set_window(Tensor* t, Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                int64_t offset, DType dtype) {
+    int64_t numel = checked_numel(shape, "set_");
+    if (numel) check_bounds(storage, shape, strides, offset, dtype);
+    int64_t copy[2 * kMaxRank];  // the new dimensions may be a part of the old ones
+    size_t rank = shape.size();
+    std::memcpy(copy, shape.data(), shape.size_bytes());
+    std::memcpy(copy + rank, strides.data(), strides.size_bytes());
+    if (t->dl.shape == t->inline_dims && rank > t->block_rank) {
+        t->dl.shape = static_cast<int64_t*>(pool_allocate(kDimsBytes));
+    }
+    t->dl.ndim = int32_t(rank);
+    t->dl.strides = t->dl.shape + rank;
+    set_type(t, dtype, storage->device);
+    storage->retain();
+    Storage* old = t->storage;
+    fill_window(t, storage, {copy, rank}, {copy + rank, rank}, numel, offset);
+    if (old) old->release();
+}
+
+void Tensor::destroy(Tensor* t) {
+    if (t->node || t->extra) [[unlikely]]
+        release_autograd(t);
+    finish(t);
+}
+
+void Tensor::keep_retain(Tensor* t) {
+    if (auto hook = hooks().keep_retain) hook(t);
+}
+
+void Tensor::keep_release(Tensor* t) {
+    if (auto hook = hooks().keep_release) hook(t);
+}
+
+Live live() {
+    return Live{live_total(Count::Tensors), live_total(Count::Storages), live_total(Count::Nodes),
+                live_total(Count::Extras),  live_total(Count::Programs), live_total(Count::Bytes)};
+}
+
+void count_live_node(int delta) { count_live(Count::Nodes, delta); }
+void count_live_extra(int delta) { count_live(Count::Extras, delta); }
+void count_live_program(int delta) { count_live(Count::Programs, delta); }
+
+}  // namespace tenora
