@@ -1,4 +1,4 @@
-"""Builds every distribution of the repository: its sdist, and from that sdist its wheel, into dist/ or the given folder.
+"""Builds every distribution of the repository: its sdist, and from that its wheel, into dist/ or the given folder.
 
 The build tools are those of the running environment (no isolation), so nothing is downloaded.
 """
