@@ -28,8 +28,8 @@ from tenora_dispatch.errors import (
     TenoraError,
     UnknownOpError,
 )
-from tenora_dispatch.explain import OpExplanation
-from tenora_dispatch.fallback import Fallback
+from tenora_dispatch.explanation import OpExplanation
+from tenora_dispatch.fallback_policy import Fallback
 from tenora_dispatch.lifecycle import BackendRow, State
 from tenora_dispatch.manifest import Manifest
 from tenora_dispatch.masks import KernelFlag

@@ -27,6 +27,7 @@ from tenora_dispatch.errors import (
     BackendNotFoundError,
     BackendUnavailableError,
     IncompatibleBackendError,
+    TenoraError,
     describe,
     did_you_mean,
     root_cause,
@@ -76,7 +77,10 @@ class BackendRow:
 
     def reason(self) -> str:
         """One line that says why the backend is out; empty while it is not."""
-        return describe(root_cause(self.cause)) if self.cause else ""
+        if self.cause is None:
+            return ""
+        # Our own errors quote what caused them; a stranger's may be wrapped many times.
+        return describe(self.cause if isinstance(self.cause, TenoraError) else root_cause(self.cause))
 
 
 class BackendTable:

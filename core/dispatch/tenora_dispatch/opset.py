@@ -59,10 +59,12 @@ def parse_signature(info: Mapping[str, object], name: str) -> OpSchema:
 
 
 def _split(parameters: str) -> list[str]:
-    """Splits at the commas outside of brackets and quotes: defaults may be `(1, 2)`."""
-    parts, depth, start = [], 0, 0
+    """Splits at the commas outside of brackets and quotes: defaults may be `(1, 2)` or text."""
+    parts, depth, start, quote = [], 0, 0, ""
     for position, character in enumerate(parameters):
-        if character in "([":
+        if quote or character in "'\"":
+            quote = "" if character == quote else quote or character
+        elif character in "([":
             depth += 1
         elif character in ")]":
             depth -= 1

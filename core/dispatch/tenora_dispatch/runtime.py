@@ -6,13 +6,11 @@ Importing this module discovers nothing and loads nothing: it only tells the eng
 from pathlib import Path
 from typing import Any
 
-from tenora_dispatch import config, opset
-from tenora_dispatch import fallback as fallbacks_module
-from tenora_dispatch import options as options_module
+from tenora_dispatch import config, fallback_policy, opset, options
 from tenora_dispatch.choice import Choice, Chooser, UseBackend, serving
 from tenora_dispatch.errors import ENGINE_CLASSES, BackendError
-from tenora_dispatch.explain import OpExplanation, explain_op
-from tenora_dispatch.fallback import Fallback, FallbackMode
+from tenora_dispatch.explanation import OpExplanation, explain_op
+from tenora_dispatch.fallback_policy import Fallback, FallbackMode
 from tenora_dispatch.lifecycle import BackendRow, BackendTable
 from tenora_engine import _engine
 
@@ -114,12 +112,12 @@ def set_backend_option(name: str, **values: Any) -> None:
 
     Raises: `BackendOptionError` for an undeclared option or a value that it does not allow; then none is set.
     """
-    options_module.set_option(table, name, values)
+    options.set_option(table, name, values)
 
 
 def backend_options(name: str) -> dict[str, Any]:
     """The options of a backend with the values in force."""
-    return options_module.options(table, name)
+    return options.options(table, name)
 
 
 def fallback(mode: str) -> FallbackMode:
@@ -132,12 +130,12 @@ def fallback(mode: str) -> FallbackMode:
 
 def set_fallback(mode: str) -> str:
     """Sets this thread's fallback mode and returns the previous one; see `fallback`."""
-    return fallbacks_module.set_mode(chooser, mode)
+    return fallback_policy.set_mode(chooser, mode)
 
 
 def fallbacks() -> list[Fallback]:
     """How often the reference stood in for a backend, by op and backend."""
-    return fallbacks_module.counts(chooser)
+    return fallback_policy.counts(chooser)
 
 
 def write_choice(name: str, *, device: object = None) -> Path:
