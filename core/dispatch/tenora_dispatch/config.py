@@ -1,7 +1,7 @@
 """The user's configuration: `config.toml` in `TENORA_CONFIG_DIR`, by default `~/.config/tenora`.
 
     [backend]
-    cpu = "cpu_mkl"      # the backend that computes on each device type
+    cpu = "NAME"      # the backend that computes on each device type
 
 Written by `tenora use NAME`; comments and other tables of the file survive that.
 """

@@ -108,7 +108,7 @@ def explain(op: str, *, device: object = "cpu", dtype: object = "float32") -> Op
 
 
 def set_backend_option(name: str, **values: Any) -> None:
-    """Sets options that a backend's manifest declares: `set_backend_option("cpu_mkl", threads=4)`.
+    """Sets options that a backend's manifest declares: `set_backend_option("NAME", threads=4)`.
 
     Raises: `BackendOptionError` for an undeclared option or a value that it does not allow; then none is set.
     """

@@ -1,0 +1,59 @@
+"""Two strangers, each installed by pip from its own pyproject, train beside our backends in one process."""
+
+import importlib.util
+import json
+
+import pytest
+from conftest import HERE, run_python
+
+OURS = ["reference"] + (["cpu_mkl"] if importlib.util.find_spec("tenora_cpu_mkl") else [])
+
+
+@pytest.fixture(scope="session")
+def report(strangers):
+    """Losses and final parameters of a small network, by backend; trained in one process."""
+    names = [f"{name}:cpu" for name in [*OURS, "stranger_py"]]
+    done = run_python([str(HERE / "programs" / "train.py"), *names, "stranger_c:rock"], path=strangers)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_reference_learns(report):
+    losses, _ = report["reference"]
+    assert losses[-1] < 0.75 * losses[0]
+
+
+@pytest.mark.parametrize("name", ["cpu_mkl", "stranger_py", "stranger_c", "switching", "halfway"])
+def test_all_learn_the_same(report, name):
+    if name == "cpu_mkl" and name not in OURS:
+        pytest.skip("the distribution tenora-cpu-mkl is not installed")
+    losses, parameters = report[name]
+    expected_losses, expected_parameters = report["reference"]
+    assert losses == pytest.approx(expected_losses, rel=1e-5, abs=1e-6)
+    assert parameters == pytest.approx(expected_parameters, rel=1e-4, abs=1e-6)
+
+
+def test_each_backend_computed_its_own_part(strangers):
+    done = run_python(
+        [str(HERE / "programs" / "provenance.py"), "stranger_py:cpu", "stranger_c:rock"], path=strangers
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        "stranger_py": ["stranger_py"],
+        "stranger_c": ["stranger_c"],
+    }
+
+
+def test_doctor_sees_both(strangers):
+    done = run_python(["-m", "tenora", "doctor"], path=strangers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line.startswith("stranger")}
+    assert rows["stranger_py"][:3] == ["stranger_py", "READY", "cpu"]
+    assert rows["stranger_c"][:3] == ["stranger_c", "READY", "rock"]
+    assert "x2" in rows["stranger_c"][3]
+
+
+def test_memory_errors_options_and_devices_of_a_stranger(strangers):
+    done = run_python([str(HERE / "programs" / "rock.py")], path=strangers)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "every check passed"
