@@ -23,25 +23,6 @@ constexpr DTypeInfo entry(std::string_view name, uint8_t size, Category category
     return DTypeInfo{name, size, category, DLDataType{code, uint8_t(size * 8), 1}};
 }
 
-constexpr std::array<DTypeInfo, kCount> kInfo = {
-    entry("bool", 1, Category::Bool, kDlBool),
-    entry("uint8", 1, Category::Integral, kDlUint),
-    entry("uint16", 2, Category::Integral, kDlUint),
-    entry("uint32", 4, Category::Integral, kDlUint),
-    entry("uint64", 8, Category::Integral, kDlUint),
-    entry("int8", 1, Category::Integral, kDlInt),
-    entry("int16", 2, Category::Integral, kDlInt),
-    entry("int32", 4, Category::Integral, kDlInt),
-    entry("int64", 8, Category::Integral, kDlInt),
-    entry("float16", 2, Category::Floating, kDlFloat),
-    entry("bfloat16", 2, Category::Floating, kDlBfloat),
-    entry("float32", 4, Category::Floating, kDlFloat),
-    entry("float64", 8, Category::Floating, kDlFloat),
-    entry("complex64", 8, Category::Complex, kDlComplex),
-    entry("complex128", 16, Category::Complex, kDlComplex),
-};
-constexpr DTypeInfo kNone = {"none", 0, Category::Bool, DLDataType{0, 0, 0}};
-
 constexpr bool wide_unsigned(DType t) { return t == DType::U16 || t == DType::U32 || t == DType::U64; }
 
 DType promote_integers(DType a, DType b) {
@@ -88,11 +69,27 @@ std::atomic<DType> default_type{DType::F32};
 
 }  // namespace
 
-const DTypeInfo& info(DType dtype) { return int(dtype) < kCount ? kInfo[size_t(dtype)] : kNone; }
+constexpr DTypeInfo dtype_table[256] = {
+    entry("bool", 1, Category::Bool, kDlBool),
+    entry("uint8", 1, Category::Integral, kDlUint),
+    entry("uint16", 2, Category::Integral, kDlUint),
+    entry("uint32", 4, Category::Integral, kDlUint),
+    entry("uint64", 8, Category::Integral, kDlUint),
+    entry("int8", 1, Category::Integral, kDlInt),
+    entry("int16", 2, Category::Integral, kDlInt),
+    entry("int32", 4, Category::Integral, kDlInt),
+    entry("int64", 8, Category::Integral, kDlInt),
+    entry("float16", 2, Category::Floating, kDlFloat),
+    entry("bfloat16", 2, Category::Floating, kDlBfloat),
+    entry("float32", 4, Category::Floating, kDlFloat),
+    entry("float64", 8, Category::Floating, kDlFloat),
+    entry("complex64", 8, Category::Complex, kDlComplex),
+    entry("complex128", 16, Category::Complex, kDlComplex),
+};
 
 DType from_dlpack(DLDataType dl) {
     for (int i = 0; i < kCount; ++i) {
-        const DLDataType& known = kInfo[i].dl;
+        const DLDataType& known = dtype_table[i].dl;
         if (known.code == dl.code && known.bits == dl.bits && dl.lanes == 1) return DType(i);
     }
     fail(ErrorKind::Type, "dtype", "from_dlpack",

@@ -47,7 +47,7 @@ namespace {
 
 constexpr size_t kArena = kHugePage, kChunk = size_t{256} << 10, kChunksPerArena = kArena / kChunk;
 constexpr size_t kListBytes = size_t{128} << 10;  // what a thread may keep per class
-constexpr uint32_t kListLeast = 4, kListMost = 256;
+constexpr uint64_t kListLeast = 4, kListMost = 256;
 constexpr size_t kPlainArenas = 2;  // the first arenas take ordinary pages: a small process stays small
 
 struct SharedList {
@@ -142,18 +142,18 @@ bool grow(SharedList& list, unsigned c) {
 }
 
 // Moves up to `n` blocks from the thread's list to the shared one.
-void give_batch(FreeList& from, unsigned c, uint32_t n) {
+void give_batch(FreeList& from, unsigned c, uint64_t n) {
     FreeBlock* first = from.head;
     if (!first || !n) return;
     FreeBlock* last = first;
-    uint32_t moved = 1;
+    uint64_t moved = 1;
     for (; moved < n && last->next; ++moved) last = last->next;
     from.head = last->next;
     SharedList& to = pool().classes[c];
     std::lock_guard lock(to.mutex);
     last->next = to.head;
     to.head = first;
-    add_owned(from.count, uint32_t(-int32_t(moved)));
+    add_owned(from.given, uint64_t{0} - moved);
     to.count.fetch_add(moved, std::memory_order_relaxed);
     pool().outstanding.fetch_sub(int64_t(moved * class_bytes(c)), std::memory_order_relaxed);
 }
@@ -163,20 +163,26 @@ bool take_batch(FreeList& into, unsigned c) {
     SharedList& from = pool().classes[c];
     std::lock_guard lock(from.mutex);
     if (!from.head && !grow(from, c)) return false;
-    uint32_t wanted = std::max(1u, into.limit / 2), moved = 0;
+    uint64_t wanted = std::max<uint64_t>(1, into.limit / 2), moved = 0;
     FreeBlock *first = from.head, *last = nullptr;
     for (FreeBlock* b = first; b && moved < wanted; b = b->next, ++moved) last = b;
     from.head = last->next;
     last->next = into.head;
     into.head = first;
     from.count.fetch_sub(moved, std::memory_order_relaxed);
-    add_owned(into.count, moved);
+    add_owned(into.given, uint64_t{moved});
     pool().outstanding.fetch_add(int64_t(moved * class_bytes(c)), std::memory_order_relaxed);
     return true;
 }
 
+int64_t taken_by(const ThreadState& state) {
+    int64_t taken = 0;
+    for (const FreeList& list : state.lists) taken += int64_t(list.taken.load(std::memory_order_relaxed));
+    return taken;
+}
+
 void give_all(ThreadState& state) {
-    for (unsigned c = 0; c < kClasses; ++c) give_batch(state.lists[c], c, ~0u);
+    for (unsigned c = 0; c < kClasses; ++c) give_batch(state.lists[c], c, UINT64_MAX);
     state.seen_trims = pool().trims.load(std::memory_order_relaxed);
 }
 
@@ -204,8 +210,7 @@ ThreadEnd::~ThreadEnd() {
         p.retired_counts[i].fetch_add(state->counts[i].load(std::memory_order_relaxed),
                                       std::memory_order_relaxed);
     }
-    p.retired_allocations.fetch_add(state->allocations.load(std::memory_order_relaxed),
-                                    std::memory_order_relaxed);
+    p.retired_allocations.fetch_add(taken_by(*state), std::memory_order_relaxed);
     if (state->next) state->next->previous = state->previous;
     (state->previous ? state->previous->next : p.threads) = state->next;
     thread_state = nullptr;
@@ -218,7 +223,7 @@ ThreadState* attach() {
     auto* state = new ThreadState;
     state->seen_trims = pool().trims.load(std::memory_order_relaxed);
     for (unsigned c = 0; c < kClasses; ++c) {
-        state->lists[c].limit = std::clamp(uint32_t(kListBytes / class_bytes(c)), kListLeast, kListMost);
+        state->lists[c].limit = std::clamp<uint64_t>(kListBytes / class_bytes(c), kListLeast, kListMost);
     }
     Pool& p = pool();
     {
@@ -255,8 +260,7 @@ void* try_take(unsigned c) {
     if (!list.head && !take_batch(list, c)) return nullptr;
     FreeBlock* block = list.head;
     list.head = block->next;
-    add_owned(list.count, uint32_t(-1));
-    add_owned(state->allocations, int64_t{1});
+    add_owned(list.taken, uint64_t{1});
     return block;
 }
 #else
@@ -288,8 +292,8 @@ void pool_give_slow(void* p, unsigned c) {
     FreeList& list = state ? state->lists[c] : one;
     block->next = list.head;
     list.head = block;
-    uint32_t count = list.count.load(std::memory_order_relaxed) + 1;
-    list.count.store(count, std::memory_order_relaxed);
+    add_owned(list.given, uint64_t{1});
+    uint64_t count = list.count();
     if (count > list.limit) give_batch(list, c, state ? count - list.limit / 2 : 1);
     if (state) heed_trim(*state);
 }
@@ -326,7 +330,7 @@ int64_t note_host_peak() {
                    p.plain_bytes.load(std::memory_order_relaxed);
     if (ThreadState* state = thread_state) {
         for (unsigned c = 0; c < kClasses; ++c) {
-            live -= int64_t(state->lists[c].count.load(std::memory_order_relaxed) * class_bytes(c));
+            live -= int64_t(state->lists[c].count() * class_bytes(c));
         }
     }
     int64_t peak = p.peak.load(std::memory_order_relaxed);
@@ -345,15 +349,13 @@ PoolStats pool_stats() {
     PoolStats s{};
     std::scoped_lock lock(p.arenas, p.registry);
     s.allocations = p.retired_allocations.load(std::memory_order_relaxed);
-    for (ThreadState* t = p.threads; t; t = t->next)
-        s.allocations += t->allocations.load(std::memory_order_relaxed);
+    for (ThreadState* t = p.threads; t; t = t->next) s.allocations += taken_by(*t);
     s.live_bytes = p.plain_bytes.load(std::memory_order_relaxed);
     s.live_blocks = p.plain_blocks.load(std::memory_order_relaxed);
     for (unsigned c = 0; c < kClasses; ++c) {
         int64_t live = p.classes[c].blocks.load(std::memory_order_relaxed) -
                        p.classes[c].count.load(std::memory_order_relaxed);
-        for (ThreadState* t = p.threads; t; t = t->next)
-            live -= t->lists[c].count.load(std::memory_order_relaxed);
+        for (ThreadState* t = p.threads; t; t = t->next) live -= int64_t(t->lists[c].count());
         s.live_blocks += live;
         s.live_bytes += live * int64_t(class_bytes(c));
     }

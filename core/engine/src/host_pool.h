@@ -39,10 +39,16 @@ enum class Count : uint8_t { Tensors, Storages, Nodes, Extras, Programs, Bytes, 
 struct FreeBlock {
     FreeBlock* next;
 };
+// One counter moves per take or give: what lies in the list is the difference.
 struct FreeList {
-    FreeBlock* head = nullptr;       // touched by the owning thread alone
-    std::atomic<uint32_t> count{0};  // written by the owner, read by stats()
-    uint32_t limit = 0;
+    FreeBlock* head = nullptr;       // touched by the owning thread alone, like everything that is not atomic
+    std::atomic<uint64_t> taken{0};  // written by the owner, read by stats()
+    std::atomic<uint64_t> given{0};
+    uint64_t limit = 0;
+
+    uint64_t count() const {
+        return given.load(std::memory_order_relaxed) - taken.load(std::memory_order_relaxed);
+    }
 };
 
 // What a thread owns: its free lists and its share of the live counters. Only a pointer to it is
@@ -50,7 +56,6 @@ struct FreeList {
 struct ThreadState {
     FreeList lists[kClasses];
     std::atomic<int64_t> counts[size_t(Count::kKinds)]{};
-    std::atomic<int64_t> allocations{0};
     uint32_t seen_trims = 0;
     ThreadState* previous = nullptr;  // registry of threads: lock `registry` of host_pool.cpp
     ThreadState* next = nullptr;
@@ -76,36 +81,46 @@ inline void count_live(Count kind, int64_t delta) {
     }
 }
 
-inline void* pool_take(unsigned c) {
 #if TENORA_POOL
-    if (ThreadState* state = thread_state) [[likely]] {
-        FreeList& list = state->lists[c];
-        if (FreeBlock* block = list.head) [[likely]] {
-            list.head = block->next;
-            add_owned(list.count, uint32_t(-1));
-            add_owned(state->allocations, int64_t{1});
-            return block;
-        }
-    }
+// The two moves that need no lock. Null, false: the list is empty, full, or the thread has no state.
+inline void* try_pop(ThreadState* state, unsigned c) {
+    if (!state) [[unlikely]]
+        return nullptr;
+    FreeList& list = state->lists[c];
+    FreeBlock* block = list.head;
+    if (!block) [[unlikely]]
+        return nullptr;
+    list.head = block->next;
+    add_owned(list.taken, uint64_t{1});
+    return block;
+}
+
+inline bool try_push(ThreadState* state, void* p, unsigned c) {
+    if (!state) [[unlikely]]
+        return false;
+    FreeList& list = state->lists[c];
+    uint64_t given = list.given.load(std::memory_order_relaxed);
+    if (given - list.taken.load(std::memory_order_relaxed) >= list.limit) [[unlikely]]
+        return false;
+    auto* block = static_cast<FreeBlock*>(p);
+    block->next = list.head;
+    list.head = block;
+    list.given.store(given + 1, std::memory_order_relaxed);
+    return true;
+}
+#else
+inline void* try_pop(ThreadState*, unsigned) { return nullptr; }
+inline bool try_push(ThreadState*, void*, unsigned) { return false; }
 #endif
-    return pool_take_slow(c);
+
+inline void* pool_take(unsigned c) {
+    void* block = try_pop(thread_state, c);
+    return block ? block : pool_take_slow(c);
 }
 
 inline void pool_give(void* p, unsigned c) {
-#if TENORA_POOL
-    if (ThreadState* state = thread_state) [[likely]] {
-        FreeList& list = state->lists[c];
-        uint32_t count = list.count.load(std::memory_order_relaxed);
-        if (count < list.limit) [[likely]] {
-            auto* block = static_cast<FreeBlock*>(p);
-            block->next = list.head;
-            list.head = block;
-            list.count.store(count + 1, std::memory_order_relaxed);
-            return;
-        }
-    }
-#endif
-    pool_give_slow(p, c);
+    if (!try_push(thread_state, p, c)) [[unlikely]]
+        pool_give_slow(p, c);
 }
 
 // A ceiling on what is taken from below, shared by the host's small and large blocks; devices have one each.

@@ -23,14 +23,16 @@ namespace {
 constexpr size_t kDimsBytes =
     size_t{2} * kMaxRank * sizeof(int64_t);  // a second block for dimensions has room for any rank
 
+constexpr unsigned kTensorClass = class_of(sizeof(Tensor));
+
 constexpr size_t tensor_bytes(int rank) {
     return sizeof(Tensor) + (rank > kInlineRank ? size_t(rank - kInlineRank) * 2 * sizeof(int64_t) : 0);
 }
 
 // A tensor with room for `rank` dimensions and everything else at its default.
 Tensor* new_header(size_t rank) {
-    void* block = rank <= size_t(kInlineRank) ? pool_take(class_of(sizeof(Tensor)))
-                                              : pool_allocate(tensor_bytes(int(rank)));
+    void* block =
+        rank <= size_t(kInlineRank) ? pool_take(kTensorClass) : pool_allocate(tensor_bytes(int(rank)));
     auto* t = new (block) Tensor;
     t->block_rank = uint8_t(rank <= size_t(kInlineRank) ? size_t(kInlineRank) : rank);
     t->dl.ndim = int32_t(rank);
@@ -51,7 +53,7 @@ void free_header(Tensor* t) {
     if (t->dl.shape != t->inline_dims) [[unlikely]]
         pool_release(t->dl.shape, kDimsBytes);
     if (t->block_rank == kInlineRank) {
-        pool_give(t, class_of(sizeof(Tensor)));
+        pool_give(t, kTensorClass);
     } else {
         pool_release(t, tensor_bytes(t->block_rank));
     }
@@ -107,7 +109,60 @@ void finish(Tensor* t) {
 
 }  // namespace
 
-TensorRef new_tensor(std::span<const int64_t> shape, DType dtype, Device device) {
+namespace {
+
+// The common case, a small host tensor, in two moves from the thread's lists and without a call; null when it
+// is not so.
+inline Tensor* try_small_tensor(std::span<const int64_t> shape, DType dtype, Device device) {
+    ThreadState* state = thread_state;
+    size_t rank = shape.size();
+    if (!state || device.space != 0 || rank > size_t(kInlineRank)) return nullptr;
+    int64_t strides[kInlineRank];
+    uint64_t numel = 1;
+    bool large = false;
+    for (size_t i = rank; i-- > 0;) {
+        strides[i] = int64_t(numel);
+        numel *= uint64_t(shape[i]);
+        large |= uint64_t(shape[i]) - 1 >=
+                 kInlineData;  // so small that five of them cannot overflow; 0 and negative are out
+    }
+    const DTypeInfo& type = info(dtype);
+    size_t bytes = numel * type.size;
+    if (large || !small_data_size(bytes)) return nullptr;
+    unsigned data_class = class_of(bytes + sizeof(Storage));
+    void* storage_block = try_pop(state, data_class);
+    if (!storage_block) return nullptr;
+    void* block = try_pop(state, kTensorClass);
+    if (!block) {
+        pool_give(storage_block, data_class);
+        return nullptr;
+    }
+    auto* t = new (block) Tensor;
+    Storage* storage = make_inline_storage(storage_block, data_class, bytes, device);
+    t->dtype = dtype;
+    t->device = device;
+    t->inference = modes().inference;
+    t->block_rank = uint8_t(kInlineRank);
+    t->dl = DLTensor{storage->data,
+                     DLDevice{1, device.index},
+                     int32_t(rank),
+                     type.dl,
+                     t->inline_dims,
+                     t->inline_dims + rank,
+                     0};
+    for (size_t i = 0; i < rank; ++i) {
+        t->inline_dims[i] = shape[i];
+        t->inline_dims[rank + i] = strides[i];
+    }
+    t->numel = int64_t(numel);
+    t->storage = storage;
+    add_owned(state->counts[size_t(Count::Tensors)], int64_t{1});
+    add_owned(state->counts[size_t(Count::Storages)], int64_t{1});
+    add_owned(state->counts[size_t(Count::Bytes)], int64_t(bytes));
+    return t;
+}
+
+[[gnu::noinline]] Tensor* new_tensor_slow(std::span<const int64_t> shape, DType dtype, Device device) {
     int64_t numel = checked_numel(shape, "empty");
     size_t bytes;
     if (__builtin_mul_overflow(size_t(numel), size_of(dtype), &bytes)) bytes = SIZE_MAX;
@@ -126,7 +181,14 @@ TensorRef new_tensor(std::span<const int64_t> shape, DType dtype, Device device)
     t->storage = storage;
     t->dl.data = storage->data;
     count_live(Count::Tensors, 1);
-    return TensorRef::steal(t);
+    return t;
+}
+
+}  // namespace
+
+TensorRef new_tensor(std::span<const int64_t> shape, DType dtype, Device device) {
+    Tensor* t = try_small_tensor(shape, dtype, device);
+    return TensorRef::steal(t ? t : new_tensor_slow(shape, dtype, device));
 }
 
 TensorRef new_window(Storage* storage, std::span<const int64_t> shape, std::span<const int64_t> strides,

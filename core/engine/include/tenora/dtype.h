@@ -37,7 +37,8 @@ struct DTypeInfo {
     DLDataType dl;
 };
 
-const DTypeInfo& info(DType dtype);
+extern const DTypeInfo dtype_table[256];  // numbers that are no type have size 0
+inline const DTypeInfo& info(DType dtype) { return dtype_table[size_t(dtype)]; }
 inline size_t size_of(DType dtype) { return info(dtype).size; }
 inline bool is_floating(DType dtype) { return info(dtype).category == Category::Floating; }
 inline bool is_complex(DType dtype) { return info(dtype).category == Category::Complex; }

@@ -75,8 +75,8 @@ struct Storage {
         0};  // bit per stream slot that used it besides the allocating one (see stream.h)
 
     void retain() { count.fetch_add(1, std::memory_order_relaxed); }
-    void release() {
-        if (count.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(this);
+    void release() {  // a sole owner needs no locked instruction: nobody is left to race with
+        if (unique() || count.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(this);
     }
     bool unique() const { return count.load(std::memory_order_acquire) == 1; }
     static void destroy(Storage* s);
@@ -129,6 +129,7 @@ struct Tensor {
             keep_retain(this);
     }
     void release() {
+        if (word.load(std::memory_order_acquire) == 2) return destroy(this);  // sole owner, as for Storage
         uint32_t old = word.fetch_sub(2, std::memory_order_acq_rel);
         if ((old >> 1) == 1)
             destroy(this);
