@@ -82,7 +82,7 @@ def test_use_show_clear(install):
     configuration = str(home.parent / "settings")
     run = lambda *arguments, **env: command(
         *arguments, path=home.parent, TENORA_CONFIG_DIR=configuration, **env
-    )  # noqa: E731
+    )
     assert "cpu: mine" not in run("use", "--show").stdout
     chosen = run("use", "mine")
     assert chosen.returncode == 0 and "config.toml says: mine" in chosen.stdout

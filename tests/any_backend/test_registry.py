@@ -34,9 +34,9 @@ def test_schemas_are_read_from_signatures(engine):
     assert schemas["sort"].results == 2
     assert schemas["pad"].attributes == ("pad", "mode")
     bits = opset.parse_signature(
-        {"signature": "r(size: int[], *, generator: Generator? = None) -> Tensor", "random": True}, "r"
+        {"signature": "r(size: int[], *, generator: Generator? = None) -> Tensor", "prepare": "random"}, "r"
     )
-    assert bits.attributes == ("seed", "offset")
+    assert bits.tensors == () and bits.attributes == ("seed", "offset")
 
 
 def ufunc_like(*operands, out=None, **rest):

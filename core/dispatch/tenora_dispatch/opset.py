@@ -9,8 +9,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-# The kernel of a random op is given the two words of the generator instead of the generator itself.
-_RANDOM_ATTRIBUTES = ("seed", "offset")
+# Where the engine's preparation of a call changes what the kernel is given: (tensors, attributes), None = as declared.
+_PREPARED: dict[str, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {
+    "fill": ((), None),  # the kernel only writes
+    "copy": (("input",), ()),  # the source, broadcast to the output
+    "iota": ((), ("start", "step")),
+    "random": ((), ("seed", "offset")),  # two words of the generator
+    "matmul": (None, ()),
+    "index": (None, ()),
+}
 _TENSOR_TYPE = re.compile(r"\bTensor\b")
 
 
@@ -52,10 +59,15 @@ def parse_signature(info: Mapping[str, object], name: str) -> OpSchema:
             variadic = variadic or "[]" in kind
         else:
             attributes.append(label.strip())
-    if info.get("random"):
-        attributes = list(_RANDOM_ATTRIBUTES)
     results = signature[signature.rindex("->") :].count("Tensor")
-    return OpSchema(name, tuple(tensors), variadic, tuple(attributes), results)
+    given, kept = _PREPARED.get(str(info.get("prepare", "")), (None, None))
+    return OpSchema(
+        name,
+        tuple(tensors) if given is None else given,
+        variadic,
+        tuple(attributes) if kept is None else kept,
+        results,
+    )
 
 
 def _split(parameters: str) -> list[str]:

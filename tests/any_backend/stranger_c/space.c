@@ -70,7 +70,7 @@ TNR_EXPORT const tnr_backend* tenora_backend_init(const tnr_host* host) {
         .abi_version = TNR_ABI_VERSION,
         .name = "stranger_c",
         .version = "0.3.0",
-        .opset_version = "0.1",
+        .opset_version = "1.0",
         .spaces = spaces,
         .n_spaces = 1,
         .n_kernels = rock_kernel_count,

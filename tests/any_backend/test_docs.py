@@ -1,0 +1,66 @@
+"""Runs what the documents say: files are written, commands and programs executed, outputs compared."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import pip_install, run_python
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+FENCE = re.compile(r"^```(\w+)(?: (file=\S+|run|output))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(document: str) -> list[tuple[str, str, str]]:
+    """(language, role, text) of each fenced block, in order."""
+    return FENCE.findall((DOCS / document).read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def environment(tmp_path):
+    """A search path with a `pip` and a `tenora` that work on the test's own folder."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "tenora").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tenora "$@"\n')
+    (tools / "tenora").chmod(0o755)
+    path = f"{tools}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "PYTHONPATH": str(tmp_path / "site")}
+
+
+def test_write_a_backend(tmp_path, environment):
+    assert shutil.which("cc"), "no cc: the tests need a C compiler"
+    told: list[str] = []
+    for language, role, text in blocks("write-a-backend.md"):
+        if role.startswith("file="):
+            file = tmp_path / role.removeprefix("file=")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        elif language == "sh":
+            for line in text.strip().splitlines():
+                run_line(line, tmp_path, environment)
+        elif role == "run":
+            done = run_python(["-c", text], path=tmp_path / "site")
+            assert done.returncode == 0, done.stderr
+            told.append(done.stdout)
+        elif role == "output":
+            assert told.pop() == text
+        else:
+            raise AssertionError(f"a block that nobody checks: {language} {text[:60]!r}")
+    assert not told
+    assert (tmp_path / "mine" / "mine.so").is_file()
+
+
+def run_line(line: str, folder: Path, environment: dict[str, str]) -> None:
+    """Runs a command of the document; pip works on the folder's own site directory."""
+    if line.startswith("pip install ./"):
+        pip_install(folder / line.removeprefix("pip install ./"), folder / "site")
+        return
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    if line == "tenora doctor":
+        assert any(row.split()[:2] == ["tutor", "READY"] for row in done.stdout.splitlines()), done.stdout
