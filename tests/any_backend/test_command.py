@@ -80,9 +80,10 @@ def test_backends_lists_without_running_code(install):
 def test_use_show_clear(install):
     home = install("mine", manifest=HOST)
     configuration = str(home.parent / "settings")
-    run = lambda *arguments, **env: command(
-        *arguments, path=home.parent, TENORA_CONFIG_DIR=configuration, **env
-    )
+
+    def run(*arguments, **env):
+        return command(*arguments, path=home.parent, TENORA_CONFIG_DIR=configuration, **env)
+
     assert "cpu: mine" not in run("use", "--show").stdout
     chosen = run("use", "mine")
     assert chosen.returncode == 0 and "config.toml says: mine" in chosen.stdout

@@ -68,6 +68,7 @@ class BackendRow:
     kernels: Mapping[str, str] = field(default_factory=dict)
     options: dict[str, Any] = field(default_factory=dict)
     module: ModuleType | None = None
+    touched: bool = False  # somebody has begun to use it; guarded by the table's lock
     lock: threading.RLock = field(default_factory=threading.RLock, repr=False)
 
     @property
@@ -98,14 +99,14 @@ class BackendTable:
 
     def refresh(self) -> None:
         """Discovers again: new backends appear, backends that were out before their code ran get a new chance."""
+        fresh = {candidate.name: _row(candidate) for candidate in self._discover()}
         with self._lock:
-            if self._rows is None:
-                return
-            fresh = self._read()
-            for name, row in self._rows.items():
-                if row.module is not None:  # its code has run: that cannot be taken back
+            for name, row in (self._rows or {}).items():
+                if row.touched:  # its code has run or is running: that cannot be taken back
                     fresh[name] = row
+            new = [row for name, row in fresh.items() if not row.touched]
             self._rows = dict(sorted(fresh.items()))
+        _announce(new)
 
     def find(self, name: str) -> BackendRow:
         """The row of a backend. Raises: `BackendNotFoundError` with the nearest name and what is installed."""
@@ -119,20 +120,30 @@ class BackendTable:
 
     def probed(self, name: str) -> BackendRow:
         """Takes a backend to PROBED. Raises the subclass of `BackendError` that says why it cannot get there."""
-        row = self.find(name)
+        row = self._take(name)
         with row.lock:
             self._raise_if_out(row)
             if row.state is State.DISCOVERED:
                 self._advance(row, self._probe)
         return row
 
+    def _take(self, name: str) -> BackendRow:
+        """The row, marked so that `refresh` does not replace it any more."""
+        while True:
+            row = self.find(name)
+            with self._lock:
+                if self._rows is not None and self._rows.get(name) is row:
+                    row.touched = row.touched or row.manifest is not None
+                    return row
+
     def ready(self, name: str) -> BackendRow:
         """Takes a backend to READY, loading it if needed. Raises like `probed`."""
         row = self.find(name)
         if row.state is State.READY:
             return row
+        row = self.probed(name)
         with row.lock:
-            self.probed(name)
+            self._raise_if_out(row)
             if row.state is State.PROBED:
                 self._advance(row, self._load)
                 plugins.call("tenora_backend_loaded", name=name, manifest=row.manifest)
@@ -140,28 +151,13 @@ class BackendTable:
 
     def _table(self) -> dict[str, BackendRow]:
         if self._rows is None:
+            fresh = {candidate.name: _row(candidate) for candidate in self._discover()}
             with self._lock:
-                if self._rows is None:
-                    self._rows = self._read()
+                if self._rows is not None:  # another thread was quicker
+                    return self._rows
+                self._rows = fresh
+            _announce(list(fresh.values()))
         return self._rows
-
-    def _read(self) -> dict[str, BackendRow]:
-        rows = {}
-        for candidate in self._discover():
-            row = BackendRow(
-                candidate.name,
-                candidate.package,
-                candidate.distribution,
-                candidate.version,
-                candidate.manifest,
-            )
-            if candidate.cause is not None:
-                row.state, row.cause = State.FAILED, candidate.cause
-                plugins.call("tenora_backend_failed", name=row.name, state=row.state.value, cause=row.cause)
-            else:
-                plugins.call("tenora_backend_discovered", name=row.name, manifest=row.manifest)
-            rows[row.name] = row
-        return rows
 
     def _advance(self, row: BackendRow, step: Callable[[BackendRow], None]) -> None:
         """Runs a step; whatever it raises becomes the row's state and is raised as a `BackendError`."""
@@ -246,6 +242,23 @@ class BackendTable:
             parts.append(f"Installed but out: {'; '.join(broken)}.")
         parts.append(f"To install one: pip install tenora-{name.replace('_', '-')}")
         return BackendNotFoundError(" ".join(parts), backend=name)
+
+
+def _row(candidate: Candidate) -> BackendRow:
+    row = BackendRow(
+        candidate.name, candidate.package, candidate.distribution, candidate.version, candidate.manifest
+    )
+    if candidate.cause is not None:
+        row.state, row.cause = State.FAILED, candidate.cause
+    return row
+
+
+def _announce(rows: list[BackendRow]) -> None:
+    for row in rows:
+        if row.cause is not None:
+            plugins.call("tenora_backend_failed", name=row.name, state=row.state.value, cause=row.cause)
+        else:
+            plugins.call("tenora_backend_discovered", name=row.name, manifest=row.manifest)
 
 
 def _state_of(error: BaseException) -> State:
