@@ -1,0 +1,146 @@
+// Backends, their kernels, and which one computes now.
+//   - The table op x backend is filled under `registry_mutex` and read without a lock; entries are immortal.
+//   - A registration that cannot work is refused here, with backend, op and argument named.
+#include <algorithm>
+#include <deque>
+#include <mutex>
+
+#include "internal.h"
+#include "tenora/hooks.h"
+
+namespace tenora {
+
+Modes::Modes() {
+    for (int i = 0; i < kMaxSpaces; ++i) {
+        override_backend[i] = kNoBackend;
+        stream[i] = nullptr;
+        device_index[i] = 0;
+    }
+}
+
+thread_local Modes modes_storage;
+std::atomic<BackendId> default_backends[kMaxSpaces] = {
+    kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend,
+    kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend};
+static_assert(kMaxSpaces == 16);
+
+namespace {
+
+Backend backends[kMaxBackends];
+std::atomic<int> count_backends{0};
+
+[[noreturn]] void refuse_kernel(BackendId id, std::string_view op, std::string message) {
+    Error e(ErrorKind::Value, "registration", std::string(op), text("[", op, "] backend ", backends[id].name, ": ", message));
+    e.backend = backends[id].name;
+    throw e;
+}
+
+constexpr uint32_t kKnownFlags = TNR_KERNEL_STRIDED | TNR_KERNEL_NEGATIVE_STRIDES | TNR_KERNEL_STRIDED_OUT |
+                                 TNR_KERNEL_BROADCAST | TNR_KERNEL_ACCUMULATE | TNR_KERNEL_INPLACE | TNR_KERNEL_BLOCKS;
+
+void check_entry(BackendId id, std::string_view name, const KernelEntry& entry) {
+    if (!entry.run) refuse_kernel(id, name, "wrong argument `run`: got NULL, expected a function. Pass the kernel.");
+    if (!entry.dtypes || entry.dtypes & ~TNR_MASK_ALL)
+        refuse_kernel(id, name, text("wrong argument `dtypes`: got ", entry.dtypes, ", expected a non-empty mask of ",
+                      int(TNR_DTYPE_COUNT), " bits. Use TNR_MASK(...)."));
+    if (entry.flags & ~kKnownFlags)
+        refuse_kernel(id, name, text("wrong argument `flags`: got ", entry.flags, ", expected TNR_KERNEL_* bits only. ",
+                      "Remove the unknown bits or update tenora."));
+}
+
+void check_op(BackendId id, Op& op) {
+    const OpSpec& s = op.spec;
+    if (s.implementation == Implementation::View || s.implementation == Implementation::Function)
+        refuse_kernel(id, s.name, "wrong op: got a kernel for a view or function op, expected an op that computes. "
+                      "Leave it to tenora.");
+    if (op.kernel_op != op.id)
+        refuse_kernel(id, s.name, text("wrong op: got a kernel for '", s.name, "', expected one for '", s.kernel,
+                      "', which serves it. Register that one."));
+    if (!op.has_rules && s.n_out != 0 && s.implementation != Implementation::Structural &&
+        s.implementation != Implementation::Composite)
+        refuse_kernel(id, s.name, "op has no shape rule. Give its record rules first.");
+}
+
+}  // namespace
+
+bool Backend::serves(uint8_t space_id) const {
+    return std::find(spaces.begin(), spaces.end(), space_id) != spaces.end();
+}
+
+Backend& add_backend(std::string_view name, std::string_view version, std::span<const uint8_t> spaces) {
+    std::lock_guard lock(registry_mutex);
+    int id = count_backends.load(std::memory_order_relaxed);
+    if (name.empty() || find_backend(name) >= 0)
+        fail(ErrorKind::Value, "registration", "",
+             text("backend name is not free: got '", name, "', expected a new name. Unload or rename one of the two."));
+    if (id >= kMaxBackends)
+        fail(ErrorKind::Runtime, "registration", "",
+             text("too many backends: got ", id + 1, ", expected at most ", kMaxBackends, ". Load fewer."));
+    Backend& b = backends[id];
+    b.id = BackendId(id);
+    b.name = name;
+    b.version = version;
+    b.spaces.assign(spaces.begin(), spaces.end());
+    for (uint8_t s : spaces) b.host_order = b.host_order && space(s).host_order();
+    count_backends.store(id + 1, std::memory_order_release);
+    return b;
+}
+
+Backend& backend(BackendId id) { return backends[id]; }
+int backend_count() { return count_backends.load(std::memory_order_acquire); }
+
+int find_backend(std::string_view name) {
+    for (int i = 0, n = backend_count(); i < n; ++i)
+        if (backends[i].name == name) return i;
+    return -1;
+}
+
+std::vector<std::string> backend_names() {
+    std::vector<std::string> names;
+    for (int i = 0, n = backend_count(); i < n; ++i) names.push_back(backends[i].name);
+    return names;
+}
+
+void register_kernel(BackendId id, std::string_view name, const KernelEntry& entry) {
+    Op* op = find_op(name);
+    if (!op) {
+        auto close = nearest(name, op_names());
+        refuse_kernel(id, name, text("unknown op: got '", name, "', expected an op of tenora or of a loaded plugin. ",
+                      close.empty() ? std::string("See `tenora ops`.") : text("Nearest: ", close, ".")));
+    }
+    check_entry(id, name, entry);
+    check_op(id, *op);
+    std::lock_guard lock(registry_mutex);
+    if (op->kernels[id].load(std::memory_order_relaxed))
+        refuse_kernel(id, name, "kernel exists already: got a second one, expected one per op. Remove one of them.");
+    op->kernels[id].store(new KernelEntry(entry), std::memory_order_release);
+}
+
+const KernelEntry* kernel_entry(const Op& op, BackendId id) {
+    const Op& owner = op.kernel_op == op.id ? op : tenora::op(op.kernel_op);
+    return owner.kernels[id].load(std::memory_order_acquire);
+}
+
+void set_default_backend(uint8_t space_id, BackendId id) {
+    if (id != kNoBackend && !backends[id].serves(space_id))
+        fail(ErrorKind::Value, "backend", "",
+             text("backend does not serve the device: got ", backends[id].name, " for ", space(space_id).name,
+                  ", expected a backend that declares it. See `tenora doctor`."));
+    default_backends[space_id].store(id, std::memory_order_release);
+}
+
+BackendId choose_backend(uint8_t space_id) {
+    if (!hooks().choose_backend)
+        fail(ErrorKind::NotSupported, "backend", "",
+             text("no backend for ", space(space_id).name, ": got none, expected one to be chosen. ",
+                  "Call tenora.set_default_backend(...)."));
+    BackendId id = hooks().choose_backend(space_id);
+    if (id == kNoBackend || id >= backend_count())
+        fail(ErrorKind::NotSupported, "backend", "",
+             text("no backend for ", space(space_id).name, ": got none, expected an installed one. See `tenora doctor`."));
+    BackendId none = kNoBackend;
+    default_backends[space_id].compare_exchange_strong(none, id);
+    return id;
+}
+
+}  // namespace tenora

@@ -1,0 +1,231 @@
+// The dispatcher.
+//   - Fast path: a pointwise kernel, dense operands of one shape, dtype and device, numbers of no higher category. No rule
+//     runs and nothing is allocated but the result. Whatever does not fit goes the slow way.
+//   - Slow path: device, rules, implementation by kind. A kernel that declines gives way to the composite or structural plan,
+//     then to the fallback on the host if the user allowed it, then to NotSupported.
+//   - The tape is told last, once the results exist.
+#include <algorithm>
+#include <bit>
+
+#include "internal.h"
+#include "tenora/hooks.h"
+#include "tenora/ring.h"
+#include "tenora/stream.h"
+#include "tenora/tape.h"
+
+namespace tenora {
+
+namespace {
+
+constexpr int64_t kFastBytes = int64_t(1) << 22;  // beyond, the GIL may have to go: slow path
+
+uint64_t needs_mask(std::span<const Operand> in) {
+    uint64_t needs = 0;
+    for (size_t i = 0; i < in.size(); ++i)
+        if (in[i].tensor && tracked(in[i].tensor)) needs |= 1ull << (i < 63 ? i : 63);
+    return needs;
+}
+
+// A Python number that does not raise the category of `dtype`.
+bool fits(const Scalar& s, DType dtype) {
+    if (!s.weak) return false;
+    switch (s.kind) {
+        case Scalar::Kind::Bool: return true;
+        case Scalar::Kind::Int: return dtype != DType::Bool;
+        case Scalar::Kind::Float: return is_differentiable(dtype);
+        case Scalar::Kind::Complex: return is_complex(dtype);
+    }
+    return false;
+}
+
+bool same_dense(const Tensor* a, const Tensor* b) {
+    if (!b->contiguous || a->dtype != b->dtype || !(a->device == b->device) || a->dl.ndim != b->dl.ndim) return false;
+    for (int i = 0; i < a->dl.ndim; ++i)
+        if (a->dl.shape[i] != b->dl.shape[i]) return false;
+    return true;
+}
+
+struct FastScalar {
+    alignas(16) unsigned char data[16];
+    int64_t dims[2];
+    DLTensor dl;
+    void set(const Scalar& s, DType dtype) {
+        if (dtype == DType::F32) *reinterpret_cast<uint32_t*>(data) = std::bit_cast<uint32_t>(
+            static_cast<decltype(0.0f)>(s.kind == Scalar::Kind::Float ? s.f : double(s.i)));
+        else store_scalar(s, dtype, data);
+        dims[0] = dims[1] = 0;
+        dl = DLTensor{data, {1, 0}, 0, info(dtype).dl, dims, dims + 1, 0};
+    }
+};
+
+void pass_stream(tnr_call& call, std::span<const Operand> in, Tensor* out) {
+    Stream* stream = current_stream(out->device);
+    if (!stream) return;
+    call.stream = stream->handle;
+    for (const Operand& o : in)
+        if (o.tensor) mark_use(o.tensor->storage, stream);
+    mark_use(out->storage, stream);
+}
+
+// Result in *out, or in `target` (operand 0 itself) for in-place calls. False: not a case for the fast path.
+bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out, Tensor* target,
+               BackendId* used) {
+    const Tensor* x = in[0].tensor ? in[0].tensor : in.size() > 1 ? in[1].tensor : nullptr;
+    if (!x || !x->contiguous || !(op.fast_dtypes >> int(x->dtype) & 1) || x->numel * 16 > kFastBytes) return false;
+    FastScalar number;
+    const DLTensor* descriptors[2];
+    tnr_call call;
+    call.host_scalar_mask = 0;
+    for (size_t i = 0; i < in.size(); ++i) {
+        if (const Tensor* t = in[i].tensor) {
+            if (t != x && !same_dense(x, t)) return false;
+            descriptors[i] = &t->dl;
+        } else {
+            if (!in[i].has_scalar || !fits(in[i].scalar, x->dtype)) return false;
+            number.set(in[i].scalar, x->dtype);
+            descriptors[i] = &number.dl;
+            call.host_scalar_mask = 1ull << i;
+        }
+    }
+    BackendId id = current_backend(x->device.space);
+    const KernelEntry* entry = kernel_entry(op, id);
+    constexpr uint32_t kSlow = TNR_KERNEL_BLOCKS;
+    if (!entry || !(entry->dtypes >> int(x->dtype) & 1) || entry->supports || entry->workspace || (entry->flags & kSlow) ||
+        ring_on() || any_device_lost.load(std::memory_order_relaxed))
+        return false;
+    Tensor* result = target;
+    DType dtype = op.fast_out == DType::None ? x->dtype : op.fast_out;
+    if (target) {
+        bool alone = (entry->flags & TNR_KERNEL_INPLACE) && dtype == target->dtype && x == target && !op.spec.checks_data &&
+                     !op.spec.reads_self_for_inplace;
+        if (alone && in.size() > 1 && in[1].tensor && in[1].tensor != target) alone = !share_memory(in[1].tensor, target);
+        if (!alone) return false;
+    } else {
+        *out = new_tensor(x->shape(), dtype, x->device);
+        result = out->get();
+        result->inference = modes_storage.inference;
+    }
+    const DLTensor* result_descriptor = &result->dl;
+    char error[256];
+    error[0] = 0;
+    call.struct_size = sizeof(tnr_call);
+    call.n_in = uint16_t(in.size());
+    call.n_out = 1;
+    call.n_attr = uint16_t(attr.size());
+    call.flat = 1;
+    call.accumulate = 0;
+    call.reserved = 0;
+    call.state = entry->state;
+    call.in = descriptors;
+    call.out = &result_descriptor;
+    call.attr = attr.data();
+    call.stream = nullptr;
+    call.workspace = nullptr;
+    call.workspace_size = 0;
+    call.error = error;
+    call.error_size = sizeof error;
+    if (x->device.space != 0) [[unlikely]] pass_stream(call, in, result);
+    int32_t status = entry->run(&call);
+    *used = id;
+    if (status == TNR_OK) [[likely]] return true;
+    if (!target) *out = nullptr;
+    if (status == TNR_NOT_SUPPORTED || status == TNR_OUT_OF_MEMORY) return false;  // the slow path knows what to do
+    check_status(op, id, x->device, status, error);
+    return false;
+}
+
+bool is_index_op(const Op& op) { return op.spec.shape_rule == "index" || op.spec.shape_rule == "index_put"; }
+
+// The general way. Results in out; returns the backend that computed.
+BackendId slow_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
+                    std::span<Tensor* const> target, uint64_t* needs) {
+    std::vector<Operand> replaced;
+    std::vector<TensorRef> kept;
+    std::span<const Operand> operands = in;
+    if (is_index_op(op)) operands = resolve_masks(op, in, op.spec.shape_rule == "index" ? 1 : 2, replaced, kept);
+    SmallArray<Attr, 12> own(attr.size());
+    std::copy(attr.begin(), attr.end(), own.data());
+    Call c(op, operands, own, out);
+    c.target = target;
+    c.taped = needs != nullptr;
+    run_rules(c);
+    execute(c, needs ? *needs : 0);
+    if (needs && op.spec.through && *needs) *needs = 0;  // its parts are on the tape
+    for (int i = 0; i < op.spec.n_out; ++i) {
+        if (size_t(i) < target.size() && target[size_t(i)] && out[i].get() != target[size_t(i)])
+            copy_into(target[size_t(i)], out[i].get(), current_backend(target[size_t(i)]->device.space));
+        else if (out[i] && modes().inference) out[i]->inference = true;
+    }
+    return c.backend;
+}
+
+}  // namespace
+
+Device common_device(const Op& op, std::span<const Operand> in) {
+    Device device;
+    const Tensor* chosen = nullptr;
+    for (const Operand& o : in) {
+        Tensor* t = o.tensor;
+        if (!t) continue;
+        bool roams = t->device.space == 0 && t->rank() == 0;  // a number in effect
+        if (!chosen || (chosen->rank() == 0 && chosen->device.space == 0 && !roams)) {
+            chosen = t;
+            device = t->device;
+            continue;
+        }
+        if (t->device == device || (roams && (op.pointwise || !op.has_rules || op.spec.variadic))) continue;
+        fail(ErrorKind::Runtime, "device", op.display(),
+             text("operands on different devices: got ", device, " and ", t->device,
+                  ", expected one device. Move one of them with .to(...)."));
+    }
+    return device;
+}
+
+void run_rules(Call& c) {
+    const Op& op = c.op;
+    if (c.infer.attr.size() < size_t(op.spec.n_attr))
+        fail(ErrorKind::Type, "argument", op.display(),
+             text("wrong number of attributes: got ", c.infer.attr.size(), ", expected ", op.spec.n_attr, ". Check the call."));
+    if (c.in.size() < size_t(op.spec.n_in) && !op.spec.variadic)
+        fail(ErrorKind::Type, "argument", op.display(),
+             text("wrong number of operands: got ", c.in.size(), ", expected ", op.spec.n_in, ". Check the call."));
+    bool own_devices = op.spec.implementation == Implementation::Function || op.spec.prepare == "copy";
+    c.infer.device = own_devices && !c.in.empty() && c.in[0].tensor ? c.in[0].tensor->device : common_device(op, c.in);
+    if (!op.has_rules) return;
+    if (op.dtype_rule) op.dtype_rule(c.infer);
+    else op.spec.python_dtype_rule(c.infer);
+    if (op.shape_rule) op.shape_rule(c.infer);
+    else op.spec.python_shape_rule(c.infer);
+}
+
+void call(OpId id, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out) {
+    Op& o = op(id);
+    o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // statistics: races lose counts
+    uint64_t needs = modes_storage.grad && !modes_storage.inference ? needs_mask(in) : 0;
+    BackendId used = kNoBackend;
+    if (!o.fast_dtypes || in.size() != size_t(o.spec.n_in) || !fast_call(o, in, attr, out, nullptr, &used))
+        used = slow_call(o, in, attr, out, {}, &needs);
+    if (needs && o.spec.differentiable && o.spec.implementation != Implementation::Function)
+        record(o, used, needs, in, attr, out, o.spec.n_out);
+}
+
+void call_raw(OpId id, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out) {
+    Op& o = op(id);
+    o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    BackendId used;
+    if (!o.fast_dtypes || in.size() != size_t(o.spec.n_in) || !fast_call(o, in, attr, out, nullptr, &used))
+        slow_call(o, in, attr, out, {}, nullptr);
+}
+
+// ---- writing into given tensors: inplace.cpp decides what is allowed ------------------------------------------------
+
+BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> target) {
+    BackendId used;
+    if (op.fast_dtypes && target.size() == 1 && in.size() == size_t(op.spec.n_in) && in[0].tensor == target[0] &&
+        fast_call(op, in, attr, nullptr, target[0], &used))
+        return used;
+    TensorRef out[kMaxOutputs];
+    return slow_call(op, in, attr, out, target, nullptr);
+}
+
+}  // namespace tenora

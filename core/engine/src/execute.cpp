@@ -1,0 +1,218 @@
+// From rules to results: which implementation runs, and what happens when it declines.
+#include <algorithm>
+#include <map>
+
+#include "internal.h"
+#include "tenora/hooks.h"
+#include "tenora/program.h"
+#include "tenora/ring.h"
+#include "tenora/tape.h"
+
+namespace tenora {
+
+namespace {
+
+BackendId backend_or_none(uint8_t space_id) {
+    BackendId id = modes().override_backend[space_id];
+    return id != kNoBackend ? id : default_backends[space_id].load(std::memory_order_acquire);
+}
+
+void make_view(Call& c) {
+    Tensor* base = c.in[0].tensor;
+    const OutMeta& m = c.meta[0];
+    c.backend = backend_or_none(base->device.space);
+    if (!base->storage) {
+        c.result[0] = new_tensor(c.shape(), m.dtype, base->device);  // metadata-only operand: any memory of that shape
+        return;
+    }
+    c.result[0] = new_window(base->storage, c.shape(), {m.strides, size_t(m.rank)}, m.offset, m.dtype, base->device);
+    if (base->inference) c.result[0]->inference = true;
+    if (c.taped) make_view_of(c.result[0].get(), base);
+}
+
+// Results that the rules described but a Program or plan made must agree with the rules.
+void check_result(Call& c) {
+    for (int i = 0; i < c.op.spec.n_out; ++i) {
+        Tensor* t = c.result[i].get();
+        if (!t)
+            fail(ErrorKind::Runtime, "result", c.op.display(),
+                 text("result ", i, " is missing: got nothing, expected a tensor. Check the op's formula."));
+        for (const Operand& o : c.in) {
+            if (o.tensor != t) continue;
+            // An op never returns its operand: recording would overwrite the operand's own history.
+            if (OpId id = find_op("alias") ? find_op("alias")->id : kNoOp; id != kNoOp && c.recording) {
+                Operand operand(t);
+                TensorRef r;
+                call(id, {&operand, 1}, {}, &r);
+                c.result[i] = std::move(r);
+            } else {
+                c.result[i] = alias(t);
+            }
+            break;
+        }
+        if (c.op.has_rules && (t->dtype != c.meta[i].dtype || !std::equal(t->shape().begin(), t->shape().end(), c.shape(i).begin(), c.shape(i).end())))
+            fail(ErrorKind::Runtime, "result", c.op.display(),
+                 text("formula and rules disagree: got ", describe(t), ", expected ", c.meta[i].dtype, c.shape(i),
+                      ". Correct the op's record."));
+    }
+}
+
+void run_function(Call& c) {
+    if (!hooks().call_function)
+        fail(ErrorKind::NotSupported, "unsupported", c.op.display(),
+             "its Python function is not connected: got no caller, expected tenora_ops. Import tenora first.");
+    hooks().call_function(c.op, c.in, c.infer.attr, c.result);
+    c.recording = true;
+    check_result(c);
+}
+
+// A result that shares the first operand's memory is a view of it.
+void mark_views(Call& c) {
+    Tensor* base = c.in.empty() ? nullptr : c.in[0].tensor;
+    if (!c.taped || !base || !base->storage) return;
+    for (int i = 0; i < c.op.spec.n_out; ++i)
+        if (c.result[i] && c.result[i]->storage == base->storage && !c.result[i]->is_view) make_view_of(c.result[i].get(), base);
+}
+
+void run_plan(Call& c) {
+    c.op.plan(c);
+    mark_views(c);
+}
+
+std::mutex fallback_mutex;
+std::map<std::pair<OpId, BackendId>, uint64_t> fallback_calls;  // fallback_mutex
+
+BackendId reference_backend() {
+    for (int i = 0, n = backend_count(); i < n; ++i)
+        if (backend(BackendId(i)).reference && backend(BackendId(i)).serves(0)) return BackendId(i);
+    return kNoBackend;
+}
+
+[[noreturn]] void refuse_call(const Call& c, const Declined& why, const char* advice) {
+    const Tensor* first = nullptr;
+    for (const Operand& o : c.in)
+        if (o.tensor && !first) first = o.tensor;
+    Error e(ErrorKind::NotSupported, "unsupported", std::string(c.op.display()),
+            text("[", c.op.display(), "] not supported: got ", first ? describe(first) : std::string("no tensor"), " on ",
+                 c.infer.device, ", where ", why.reason, ", expected a kernel. ", advice));
+    e.backend = c.backend == kNoBackend ? "" : backend(c.backend).name;
+    if (first) e.dtype = text(first->dtype);
+    throw e;
+}
+
+// The host's default backend for the duration of a call.
+struct BackendOverride {
+    uint8_t space_id;
+    BackendId old;
+    BackendOverride(uint8_t s, BackendId id) : space_id(s), old(modes().override_backend[s]) { modes().override_backend[s] = id; }
+    ~BackendOverride() { modes().override_backend[space_id] = old; }
+};
+
+void note_fallback(const Call& c, BackendId reference, const Declined& why) {
+    {
+        std::lock_guard lock(fallback_mutex);
+        ++fallback_calls[{c.op.id, c.backend}];
+    }
+    hidden_event(int(RingKind::Fallback), &c.op, c.backend, 0, "computed by the reference on the host");
+    if (modes().fallback == 1 && hooks().warn)
+        hooks().warn("fallback", text("[", c.op.display(), "] computed by ", backend(reference).name, " on the host: ", why.reason,
+                                      ". Allow it with fallback=\"allow\" or choose another backend."));
+}
+
+}  // namespace
+
+void run_fallback(Call& c, const Declined& why) {
+    BackendId reference = reference_backend();
+    if (modes().fallback == 0 || reference == kNoBackend || (reference == c.backend && c.infer.device.space == 0))
+        refuse_call(c, why, reference == kNoBackend || reference == c.backend
+                                ? "Choose another backend or dtype."
+                                : "Choose another backend or dtype, or allow fallback=\"warn\".");
+    note_fallback(c, reference, why);
+    Device device = c.infer.device;
+    std::vector<Operand> in(c.in.begin(), c.in.end());
+    for (Operand& o : in)
+        if (o.tensor && o.tensor->device.space != 0) o = c.keep(to_device(o.tensor, Device{}, false));
+    std::vector<Attr> attr(c.infer.attr.begin(), c.infer.attr.end());
+    TensorRef out[kMaxOutputs];
+    {
+        BackendOverride override_host(0, reference);
+        call_raw(c.op.id, in, attr, out);
+    }
+    for (int i = 0; i < c.op.spec.n_out; ++i)
+        c.result[i] = out[i] && !(out[i]->device == device) ? to_device(out[i].get(), device, false) : std::move(out[i]);
+}
+
+void run_program(Call& c, bool recording) {
+    ProgramKey key = make_key(c.op, 0, c.in, nullptr, c.infer.attr);
+    const Program* p = composite_program(c.op, key, c.in, c.infer.attr);
+    SmallArray<Tensor*, 8> tensors(c.in.size());
+    for (size_t i = 0; i < c.in.size(); ++i) tensors[i] = c.in[i].tensor;
+    SmallArray<Attr, 16> attrs(c.infer.attr.size() + c.in.size());
+    program_attributes(c.in, c.infer.attr, attrs.data());
+    replay(*p, tensors, attrs, recording, {c.result, size_t(c.op.spec.n_out)});
+    c.recording = recording;
+    check_result(c);
+    if (!recording) mark_views(c);
+}
+
+// Implementation by kind. A kernel of the backend overrides plan and composite.
+void execute(Call& c, uint64_t needs) {
+    Implementation kind = c.op.spec.implementation;
+    if (kind == Implementation::View) return make_view(c);
+    if (kind == Implementation::Function) return run_function(c);
+    bool through = c.op.spec.through && needs;
+    Declined why{"no backend has a kernel for it", true};
+    if (kind == Implementation::Kernel || (c.op.has_rules && !through)) {
+        c.backend = current_backend(c.infer.device.space);
+        if (kind == Implementation::Kernel || kernel_entry(c.op, c.backend)) {
+            try {
+                return c.op.prepare(c);
+            } catch (const Declined& d) {
+                why = d;
+                for (int i = 0; i < c.op.spec.n_out; ++i) c.result[i] = nullptr;
+            }
+        }
+    }
+    if (c.backend == kNoBackend) c.backend = backend_or_none(c.infer.device.space);
+    try {
+        if (kind == Implementation::Structural) return run_plan(c);
+        if (kind == Implementation::Composite) return run_program(c, through);
+    } catch (const Declined& d) {
+        why = d;
+    }
+    run_fallback(c, why);
+}
+
+std::vector<FallbackCount> fallback_counts() {
+    std::lock_guard lock(fallback_mutex);
+    std::vector<FallbackCount> counts;
+    for (const auto& [key, calls] : fallback_calls)
+        counts.push_back({std::string(op(key.first).display()), key.second == kNoBackend ? "" : backend(key.second).name, calls});
+    return counts;
+}
+
+void reset_fallback_counts() {
+    std::lock_guard lock(fallback_mutex);
+    fallback_calls.clear();
+}
+
+Explanation explain(OpId id, Device device, DType dtype) {
+    const Op& o = op(id);
+    Implementation kind = o.spec.implementation;
+    if (kind == Implementation::View) return {"view", "", "a window on the operand's memory; nothing is computed"};
+    if (kind == Implementation::Function) return {"function", "", "a Python function over other ops: its result size depends on data"};
+    BackendId used = current_backend(device.space);
+    std::string name = backend(used).name;
+    const KernelEntry* entry = kernel_entry(o, used);
+    bool takes = entry && (entry->dtypes >> int(dtype) & 1);
+    std::string missing = entry ? text("the kernel of ", name, " does not take ", dtype) : text(name, " has no kernel for it");
+    if (takes) return {entry->python ? "python kernel" : "kernel", name, entry->supports ? "kernel, if it supports the exact call" : "kernel"};
+    if (kind == Implementation::Structural) return {"structural", name, text(missing, "; a plan over other ops runs")};
+    if (kind == Implementation::Composite) return {"composite", name, text(missing, "; its formula over other ops runs")};
+    BackendId reference = reference_backend();
+    if (modes().fallback && reference != kNoBackend && reference != used)
+        return {"fallback", backend(reference).name, text(missing, "; the fallback through the host is allowed")};
+    return {"unsupported", name, missing};
+}
+
+}  // namespace tenora

@@ -1,0 +1,305 @@
+// Writing into given tensors: in-place ops, out=, assignment, fused steps.
+//   - Checks come first; the target is unchanged when a call fails.
+//   - The result dtype must be castable to the target's without losing a category, its shape must be the target's.
+//   - A target that overlaps itself is refused; one that overlaps another operand in part is refused where that is certain.
+//   - After the write: version bump, then history.
+#include <algorithm>
+
+#include "internal.h"
+#include "tenora/hooks.h"
+#include "tenora/tape.h"
+
+namespace tenora {
+
+BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> target);
+bool accumulate_embed(Call& c, Tensor* buffer);
+
+bool can_cast(DType from, DType to) {
+    if (is_complex(from) && !is_complex(to)) return false;
+    if (is_floating(from) && !is_differentiable(to)) return false;
+    return from == DType::Bool || to != DType::Bool;
+}
+
+namespace {
+
+void check_writable(std::string_view op, const Tensor* t) {
+    if (t->storage && t->storage->read_only)
+        fail(ErrorKind::Runtime, "read_only", op,
+             text("target is read-only: got ", describe(t), " over foreign read-only memory, expected writable memory. Clone it first."));
+    if (overlaps_itself(t))
+        fail(ErrorKind::Runtime, "overlap", op,
+             text("more than one element of the written-to tensor refers to a single memory location: got ", describe(t),
+                  " with strides ", t->strides(), ", expected separate elements. Clone it first."));
+}
+
+// PyTorch's rule: certain partial overlap of dense windows is an error; what is not certain goes through a copy.
+void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> in) {
+    if (!op.pointwise) return;
+    for (const Operand& o : in) {
+        const Tensor* t = o.tensor;
+        if (!t || t == target || t->storage != target->storage || !share_memory(t, target)) continue;
+        if (same_window(t, target) || !non_overlapping_dense(t) || !non_overlapping_dense(target)) continue;
+        fail(ErrorKind::Runtime, "overlap", op.display(),
+             text("input and written-to tensor share some of their memory: got ", describe(t), " and ", describe(target),
+                  ", expected the same elements or none. Clone one of them first."));
+    }
+}
+
+void check_castable(const Op& op, DType from, DType to) {
+    if (can_cast(from, to)) return;
+    fail(ErrorKind::Runtime, "dtype", op.display(),
+         text("result type cannot be cast to the target: got ", from, ", expected what fits into ", to, ". Cast the operand or the target."));
+}
+
+void bump(Tensor* t) {
+    if (t->storage && !t->inference) t->storage->version.fetch_add(1, std::memory_order_release);
+}
+
+uint64_t needs_of(std::span<const Operand> in) {
+    if (!modes().grad || modes().inference) return 0;
+    uint64_t needs = 0;
+    for (size_t i = 0; i < in.size(); ++i)
+        if (in[i].tensor && tracked(in[i].tensor)) needs |= 1ull << (i < 63 ? i : 63);
+    return needs;
+}
+
+bool same_shape(const Tensor* t, std::span<const int64_t> shape) {
+    return std::equal(t->shape().begin(), t->shape().end(), shape.begin(), shape.end());
+}
+
+// What the op would give: dtype and shape of result i, for ops with rules.
+struct Inferred {
+    std::vector<Operand> replaced;
+    std::vector<TensorRef> kept;
+    SmallArray<Attr, 12> attr;
+    TensorRef none[kMaxOutputs];
+    std::unique_ptr<Call> call;
+    Inferred(const Op& op, std::span<const Operand> in, std::span<const Attr> given) : attr(given.size()) {
+        std::copy(given.begin(), given.end(), attr.data());
+        size_t first = op.spec.shape_rule == "index" ? 1 : op.spec.shape_rule == "index_put" ? 2 : 0;
+        if (first) in = resolve_masks(op, in, first, replaced, kept);
+        call = std::make_unique<Call>(op, in, attr, none);
+        run_rules(*call);
+    }
+};
+
+// The common case of x op= y: same dtype, dense, equal shape or a number; rules would find nothing to complain about.
+bool obviously_fits(const Op& op, const Tensor* self, std::span<const Operand> in) {
+    if (!(op.fast_dtypes >> int(self->dtype) & 1) || op.fast_out != DType::None) return false;
+    for (size_t i = 1; i < in.size(); ++i) {
+        const Operand& o = in[i];
+        if (o.has_scalar) {
+            if (!o.scalar.weak || o.scalar.kind == Scalar::Kind::Complex || !is_differentiable(self->dtype)) return false;
+        } else if (!o.tensor || o.tensor->dtype != self->dtype || !(o.tensor->device == self->device) ||
+                   !same_shape(o.tensor, self->shape())) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// Runs op into `target`, through a fresh result when dtypes differ.
+BackendId write_result(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, Tensor* target, DType result) {
+    if (result == target->dtype) return call_target(op, in, attr, {&target, 1});
+    TensorRef out[kMaxOutputs];
+    call_raw(op.id, in, attr, out);
+    BackendId id = current_backend(target->device.space);
+    copy_into(target, out[0].get(), id);
+    return id;
+}
+
+}  // namespace
+
+void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
+    Op& o = op(id);
+    o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    check_writable(o.display(), self);
+    uint64_t needs = needs_of(in);
+    if (o.spec.prepare == "copy") return assign(self, in.size() > 1 ? in[1] : Operand());
+    if (o.spec.through && needs) {  // no gradient of its own: the value is recorded, then assigned
+        check_inplace(o.display(), self, true);
+        TensorRef out[kMaxOutputs];
+        call(id, in, attr, out);
+        return assign(self, Operand(out[0].get()));
+    }
+    DType result = self->dtype;
+    if (!obviously_fits(o, self, in)) {
+        if (o.has_rules) {
+            Inferred inferred(o, in, attr);
+            const OutMeta& m = inferred.call->meta[0];
+            if (!same_shape(self, {m.shape, size_t(m.rank)}))
+                fail(ErrorKind::Runtime, "shape", o.display(),
+                     text("result does not have the shape of the target: got ", inferred.call->shape(), ", expected ", self->shape(),
+                          ". Operands may broadcast to the target, not the other way round."));
+            check_castable(o, m.dtype, self->dtype);
+            result = m.dtype;
+        }
+        check_overlap(o, self, in);
+    } else if (in.size() > 1) {
+        check_overlap(o, self, in);
+    }
+    TensorRef old = begin_inplace(o, self, needs, in, attr);
+    BackendId used;
+    if (!o.has_rules) {
+        TensorRef out[kMaxOutputs];
+        call_raw(id, in, attr, out);
+        check_castable(o, out[0]->dtype, self->dtype);
+        if (!same_shape(self, out[0]->shape()))
+            fail(ErrorKind::Runtime, "shape", o.display(), text("result does not have the shape of the target: got ", describe(out[0].get()),
+                 ", expected ", self->shape(), ". Operands may broadcast to the target, not the other way round."));
+        used = current_backend(self->device.space);
+        copy_into(self, out[0].get(), used);
+    } else {
+        used = write_result(o, in, attr, self, result);
+    }
+    bump(self);
+    if (old) record_inplace(o, used, self, old.get(), needs, in, attr);
+}
+
+namespace {
+
+// Gives an out= tensor the result's shape: resized when it is empty, otherwise it must fit.
+void fit_out(const Op& op, Tensor* t, std::span<const int64_t> shape) {
+    if (same_shape(t, shape)) return;
+    if (t->numel != 0)
+        fail(ErrorKind::Runtime, "shape", op.display(),
+             text("out= has the wrong shape: got ", describe(t), ", expected ", shape, ". Pass an empty tensor or one of that shape."));
+    int64_t strides[kMaxRank];
+    dense_strides(shape, strides);
+    StorageRef memory = allocate(size_t(checked_numel(shape, op.display())) * size_of(t->dtype), t->device);
+    set_window(t, memory.get(), shape, {strides, shape.size()}, 0, t->dtype);
+}
+
+void check_out(const Op& op, std::span<const Operand> in, std::span<Tensor* const> out) {
+    if (out.size() != size_t(op.spec.n_out))
+        fail(ErrorKind::Type, "argument", op.display(),
+             text("wrong number of out= tensors: got ", out.size(), ", expected ", op.spec.n_out, ". Pass one per result."));
+    bool grad = modes().grad && !modes().inference;
+    bool needs = needs_of(in) != 0;
+    for (Tensor* t : out) {
+        check_writable(op.display(), t);
+        if (grad && (needs || tracked(t)))
+            fail(ErrorKind::Runtime, "gradient", op.display(),
+                 "out= does not support gradients: got an argument that requires grad, expected none. "
+                 "Use it under no_grad() or without out=.");
+    }
+}
+
+}  // namespace
+
+void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> out) {
+    Op& o = op(id);
+    check_out(o, in, out);
+    SmallArray<Tensor*, kMaxOutputs> direct(out.size());
+    bool all_direct = o.has_rules;
+    if (o.has_rules) {
+        Inferred inferred(o, in, attr);
+        for (size_t i = 0; i < out.size(); ++i) {
+            const OutMeta& m = inferred.call->meta[i];
+            check_castable(o, m.dtype, out[i]->dtype);
+            if (!(out[i]->device == inferred.call->infer.device))
+                fail(ErrorKind::Runtime, "device", o.display(),
+                     text("out= is on another device: got ", out[i]->device, ", expected ", inferred.call->infer.device, ". Move it."));
+            all_direct = all_direct && m.dtype == out[i]->dtype;
+        }
+        for (size_t i = 0; i < out.size(); ++i) {
+            fit_out(o, out[i], inferred.call->shape(int(i)));
+            check_overlap(o, out[i], in);
+        }
+    }
+    if (all_direct) {
+        TensorRef made[kMaxOutputs];
+        call_target(o, in, attr, out);
+    } else {
+        TensorRef made[kMaxOutputs];
+        call_raw(id, in, attr, made);
+        for (size_t i = 0; i < out.size(); ++i) check_castable(o, made[i]->dtype, out[i]->dtype);
+        for (size_t i = 0; i < out.size(); ++i) {
+            fit_out(o, out[i], made[i]->shape());
+            copy_into(out[i], made[i].get(), current_backend(out[i]->device.space));
+        }
+    }
+    for (Tensor* t : out) bump(t);
+}
+
+void assign(Tensor* dst, const Operand& src) {
+    const Op& copy = op(need_core(core_ops().copy, "copy", "copy"));
+    check_writable("copy", dst);
+    if (!src.tensor && !src.has_scalar)
+        fail(ErrorKind::Type, "argument", "copy", "no source: got None, expected a tensor or a number. Pass one.");
+    Operand in[] = {dst, src};
+    uint64_t needs = needs_of(in);
+    TensorRef copied;
+    if (src.tensor && src.tensor != dst && share_memory(src.tensor, dst) && !same_window(src.tensor, dst)) {
+        copied = dense_copy(src.tensor, current_backend(dst->device.space));
+        in[1] = copied.get();
+    }
+    TensorRef out;
+    Operand original[] = {dst, src};
+    SmallArray<Attr, 1> none(0);
+    Call c(copy, in, none, &out);
+    Tensor* target[] = {dst};
+    c.target = target;
+    run_rules(c);
+    c.backend = current_backend(dst->device.space);
+    TensorRef old = begin_inplace(copy, dst, needs, original, {});
+    if (!src.tensor || src.tensor != dst) copy.prepare(c);
+    bump(dst);
+    if (old) record_inplace(copy, c.backend, dst, old.get(), needs, original, {});
+}
+
+bool call_accumulate(OpId id, std::span<const Operand> in, std::span<const Attr> attr, Tensor* buffer) {
+    Op& o = op(id);
+    SmallArray<Attr, 12> own(attr.size());
+    std::copy(attr.begin(), attr.end(), own.data());
+    TensorRef out;
+    if (o.plan) {
+        Call c(o, in, own, &out);
+        return accumulate_embed(c, buffer);
+    }
+    if (o.spec.implementation != Implementation::Kernel || o.spec.n_out != 1 || !buffer->contiguous) return false;
+    BackendId used = current_backend(buffer->device.space);
+    if (!can_accumulate(o, used) || o.spec.prepare != "matmul") return false;
+    Call c(o, in, own, &out);
+    run_rules(c);
+    if (c.meta[0].dtype != buffer->dtype || !same_shape(buffer, c.shape()) || !(c.infer.device == buffer->device)) return false;
+    Tensor* target[] = {buffer};
+    c.target = target;
+    c.backend = used;
+    c.accumulate = true;
+    try {
+        o.prepare(c);
+    } catch (const Declined&) {
+        return false;
+    }
+    return true;
+}
+
+bool call_step(OpId id, std::span<Tensor* const> written, std::span<Tensor* const> read, std::span<const Attr> attr) {
+    Op& o = op(id);
+    if (written.empty()) return true;
+    Device device = written[0]->device;
+    BackendId used = current_backend(device.space);
+    const KernelEntry* entry = kernel_entry(o, used);
+    if (!entry || !(entry->flags & TNR_KERNEL_INPLACE)) return false;
+    std::vector<Operand> in;
+    for (Tensor* t : written) in.emplace_back(t);
+    for (Tensor* t : read) in.emplace_back(t);
+    for (const Operand& operand : in) {
+        Tensor* t = operand.tensor;
+        if (!t->contiguous || t->dtype != written[0]->dtype || !(t->device == device)) return false;
+    }
+    for (Tensor* t : written) {
+        check_writable(o.display(), t);
+        check_inplace(o.display(), t, modes().grad && !modes().inference && tracked(t));
+    }
+    try {
+        launch({.op = o, .backend = used, .in = in, .attr = attr, .out = written, .device = device, .fresh = true});
+    } catch (const Declined&) {
+        return false;
+    }
+    for (Tensor* t : written) bump(t);
+    return true;
+}
+
+}  // namespace tenora

@@ -1,0 +1,31 @@
+// What the dispatcher's files share.
+#pragma once
+
+#include <mutex>
+
+#include "call.h"
+#include "geometry.h"
+#include "rules.h"
+#include "tenora/dispatch.h"
+#include "tenora/modes.h"
+
+namespace tenora {
+
+extern std::mutex registry_mutex;
+
+struct PrepareName {
+    std::string_view name;
+    Prepare prepare;
+};
+struct PlanName {
+    std::string_view name;
+    Plan plan;
+};
+std::span<const PrepareName> prepares();
+std::span<const PlanName> layout_plans();
+std::span<const PlanName> creation_plans();
+std::span<const PlanName> adjoint_plans();
+
+OpId need_core(OpId id, const char* name, std::string_view user_op); // throws while tenora_ops is not imported
+
+}  // namespace tenora

@@ -1,0 +1,258 @@
+// Structural plans for gradients: adjoints of views add into a buffer of the base's shape, sum_to undoes broadcasting,
+// matmul_left and matmul_right are the two adjoints of matmul. `like` operands are read for shape and dtype only.
+#include <algorithm>
+
+#include "internal.h"
+
+namespace tenora {
+namespace {
+
+Launch launch_of(const Call& c, OpId id, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> out) {
+    return {.op = op(id), .backend = c.backend, .in = in, .attr = attr, .out = out, .device = c.infer.device};
+}
+
+// window += g, element by element even where elements of the window lie on each other.
+void add_window(Call& c, Tensor* window, Tensor* g) {
+    if (!g->numel) return;
+    if (overlaps_itself(window)) {
+        LocalView w, part;
+        size_t rest = size_t(window->rank()) - 1;
+        for (int64_t k = 0; k < window->shape()[0]; ++k) {
+            w.reset(window, window->shape().last(rest), window->strides().last(rest), k * window->strides()[0]);
+            part.reset(g, g->shape().last(rest), g->strides().last(rest), k * g->strides()[0]);
+            add_window(c, w.get(), part.get());
+        }
+        return;
+    }
+    Operand in[] = {window, g};
+    Tensor* out[] = {window};
+    launch(launch_of(c, need_core(core_ops().add, "add", c.op.display()), in, {}, out));
+}
+
+// The window of `buffer` that the view op named after `embed_` shows.
+void view_window(Call& c, Tensor* buffer, LocalView& window) {
+    std::string_view name = c.op.spec.structural.empty() ? c.op.spec.name : std::string_view(c.op.spec.structural);
+    name.remove_prefix(std::string_view("embed_").size());
+    ShapeRule rule = find_shape_rule(name == "strided" ? "as_strided" : name);
+    OutMeta m;
+    Operand in[] = {buffer};
+    Infer view{.op = c.op, .in = in, .attr = c.infer.attr, .out = &m, .device = buffer->device, .scratch_blocks = {}};
+    rule(view);
+    window.reset(buffer, {m.shape, size_t(m.rank)}, {m.strides, size_t(m.rank)}, m.offset - buffer->offset);
+}
+
+void check_fits(Call& c, const Tensor* g, const Tensor* window) {
+    if (g->rank() == window->rank() && std::equal(g->shape().begin(), g->shape().end(), window->dl.shape)) return;
+    refuse(c.infer, ErrorKind::Runtime, "shape", "gradient does not fit the view: got ", describe(g), ", expected ",
+           window->shape(), ". Check the view's attributes.");
+}
+
+void embed(Call& c) {
+    Tensor *g = tensor_in(c.infer, 0, "g"), *like = tensor_in(c.infer, 1, "like");
+    c.infer.device = g->device;
+    c.result[0] = new_tensor(like->shape(), g->dtype, g->device);
+    Tensor* buffer = c.result[0].get();
+    fill(buffer, Scalar::from_int(0));
+    LocalView window;
+    view_window(c, buffer, window);
+    check_fits(c, g, window.get());
+    if (overlaps_itself(window.get())) add_window(c, window.get(), g);
+    else copy_into(window.get(), g, c.backend);
+}
+
+void as_strided_scatter(Call& c) {
+    Tensor *x = tensor_in(c.infer, 0, "input"), *src = tensor_in(c.infer, 1, "src");
+    c.result[0] = dense_copy(x, c.backend);
+    Tensor* out = c.result[0].get();
+    auto size = span_attr(c.infer, 0, "size"), stride = span_attr(c.infer, 1, "stride");
+    int64_t offset = has_attr(c.infer, 2) ? int_attr(c.infer, 2, "storage_offset") : 0;
+    OutMeta m;
+    set_shape(m, size);
+    if (size.size() != stride.size())
+        refuse(c.infer, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size, " and ", stride,
+               ", expected as many of one as of the other. Give a stride for every size.");
+    std::copy(stride.begin(), stride.end(), m.strides);
+    m.offset = offset;
+    check_inside(c.infer, m, size_t(out->numel));
+    LocalView window;
+    window.reset(out, size, stride, offset);
+    check_fits(c, src, window.get());
+    copy_into(window.get(), src, c.backend);
+}
+
+// Sums dimensions that broadcasting added or stretched; casts to like's dtype. `out` is dense with like's shape.
+void sum_into(Call& c, Tensor* g, Tensor* out) {
+    int lead = g->rank() - out->rank();
+    int64_t dims[kMaxRank], shape[kMaxRank], strides[kMaxRank];
+    size_t n = 0;
+    for (int i = 0; i < g->rank(); ++i) {
+        int64_t size = g->shape()[size_t(i)], want = i < lead ? 1 : out->shape()[size_t(i - lead)];
+        bool reduced = i < lead || (want == 1 && size != 1);
+        if (lead < 0 || (!reduced && want != size))
+            refuse(c.infer, ErrorKind::Runtime, "shape", "cannot be summed to the shape: got ", describe(g), ", expected one that ",
+                   out->shape(), " broadcasts to. Check the formula.");
+        if (reduced) dims[n++] = i;
+        shape[i] = want;
+        strides[i] = i < lead ? 1 : out->strides()[size_t(i - lead)];
+    }
+    LocalView result;
+    result.reset(out, {shape, size_t(g->rank())}, {strides, size_t(g->rank())});
+    Operand in[] = {g};
+    Attr attr[] = {attr_span({dims, n}), attr_bool(true), attr_none()};
+    Tensor* outs[] = {result.get()};
+    Launch l = launch_of(c, need_core(core_ops().sum, "sum", c.op.display()), in, attr, outs);
+    l.fresh = true;
+    launch(l);
+}
+
+bool same_shape(const Tensor* a, const Tensor* b) {
+    return a->rank() == b->rank() && std::equal(a->dl.shape, a->dl.shape + a->dl.ndim, b->dl.shape);
+}
+
+TensorRef sum_like(Call& c, Tensor* g, Tensor* like) {
+    TensorRef r;
+    if (same_shape(g, like)) {
+        r = g->dtype == like->dtype ? alias(g) : nullptr;
+        if (!r) {
+            r = new_tensor(g->shape(), like->dtype, g->device);
+            copy_into(r.get(), g, c.backend);
+        }
+        return r;
+    }
+    r = new_tensor(like->shape(), g->dtype, g->device);
+    sum_into(c, g, r.get());
+    if (g->dtype == like->dtype) return r;
+    TensorRef casted = new_tensor(like->shape(), like->dtype, g->device);
+    copy_into(casted.get(), r.get(), c.backend);
+    return casted;
+}
+
+void sum_to(Call& c) {
+    Tensor* g = tensor_in(c.infer, 0, "g");
+    c.infer.device = g->device;
+    c.result[0] = sum_like(c, g, tensor_in(c.infer, 1, "like"));
+}
+
+// ---- adjoints of matmul -----------------------------------------------------------------------------------------------
+
+// Conjugate of a complex tensor, itself when real.
+Tensor* conjugate(Call& c, Tensor* t) {
+    if (!is_complex(t->dtype)) return t;
+    Op* conj = find_op("conj");
+    Operand in[] = {t};
+    TensorRef r;
+    call_raw(need_core(conj ? conj->id : OpId(0xffff), "conj", c.op.display()), in, {}, &r);
+    return c.keep(std::move(r));
+}
+
+// t as a stack of matrices: `row` puts a vector's missing dimension first, else last.
+struct Matrices {
+    LocalView view;
+    void reset(Tensor* t, bool needs_row, bool needs_column, bool transposed) {
+        int64_t shape[kMaxRank + 2], strides[kMaxRank + 2];
+        int n = 0, rank = t->rank(), real = 2 - needs_row - needs_column;
+        for (int i = 0; i < rank - real; ++i) {
+            shape[n] = t->shape()[size_t(i)];
+            strides[n++] = t->strides()[size_t(i)];
+        }
+        int at = rank - real;
+        for (bool missing : {needs_row, needs_column}) {
+            shape[n] = missing ? 1 : t->shape()[size_t(at)];
+            strides[n++] = missing ? 1 : t->strides()[size_t(at++)];
+        }
+        if (transposed) {
+            std::swap(shape[n - 1], shape[n - 2]);
+            std::swap(strides[n - 1], strides[n - 2]);
+        }
+        view.reset(t, {shape, size_t(n)}, {strides, size_t(n)});
+    }
+    // All but the last (after transposition: the second last) dimension as one; the memory is dense.
+    void fold(Tensor* t, int64_t columns, bool transposed) {
+        int64_t rows = columns ? t->numel / columns : 0;
+        int64_t shape[] = {transposed ? columns : rows, transposed ? rows : columns};
+        int64_t strides[] = {transposed ? 1 : columns, transposed ? columns : 1};
+        view.reset(t, shape, strides);
+    }
+};
+
+// x @ y for stacks of matrices with broadcast batches.
+TensorRef product(Call& c, Tensor* x, Tensor* y) {
+    OpId matmul = find_op("matmul") ? find_op("matmul")->id : OpId(0xffff);
+    Operand in[] = {x, y};
+    TensorRef r;
+    call_raw(need_core(matmul, "matmul", c.op.display()), in, {}, &r);
+    return r;
+}
+
+TensorRef reshaped(TensorRef t, std::span<const int64_t> shape) {
+    int64_t strides[kMaxRank];
+    if (!view_strides(t->shape(), t->strides(), shape, strides)) t = contiguous(t.get(), nullptr);
+    if (!t->contiguous) dense_strides(shape, strides);
+    return new_window(t->storage, shape, {strides, shape.size()}, t->offset, t->dtype, t->device);
+}
+
+// p is (B..., M, K) for `like` of shape (..., M, K), (M, K) or (K): sums the batch, drops the missing dimension.
+void finish_adjoint(Call& c, TensorRef p, Tensor* like, bool like_is_row, bool vector) {
+    if (vector) {
+        int64_t shape[kMaxRank];
+        int n = 0, drop = p->rank() - (like_is_row ? 2 : 1);
+        for (int i = 0; i < p->rank(); ++i)
+            if (i != drop) shape[n++] = p->shape()[size_t(i)];
+        p = reshaped(std::move(p), {shape, size_t(n)});
+    }
+    c.result[0] = same_shape(p.get(), like) && p->dtype == like->dtype ? std::move(p) : sum_like(c, p.get(), like);
+}
+
+// Gradient for a of a @ b: g @ b^H.
+void matmul_left(Call& c) {
+    Tensor *g = tensor_in(c.infer, 0, "g"), *a = tensor_in(c.infer, 1, "a"), *b = conjugate(c, tensor_in(c.infer, 2, "b"));
+    bool row = a->rank() == 1, column = b->rank() == 1;
+    Matrices x, y;
+    x.reset(g, row, column, false);
+    y.reset(b, false, column, true);
+    finish_adjoint(c, product(c, x.view.get(), y.view.get()), a, true, row);
+}
+
+// Gradient for b of a @ b: a^H @ g. A batch that b lacks is folded into the inner dimension when memory allows.
+void matmul_right(Call& c) {
+    Tensor *g = tensor_in(c.infer, 0, "g"), *a = conjugate(c, tensor_in(c.infer, 1, "a")), *b = tensor_in(c.infer, 2, "b");
+    bool row = a->rank() == 1, column = b->rank() == 1;
+    Matrices x, y;
+    if (a->rank() > 2 && b->rank() <= 2 && a->contiguous && g->contiguous && a->numel && g->numel) {
+        x.fold(a, a->shape().back(), true);
+        y.fold(g, column ? 1 : g->shape().back(), false);
+    } else {
+        x.reset(a, row, false, true);
+        y.reset(g, row, column, false);
+    }
+    finish_adjoint(c, product(c, x.view.get(), y.view.get()), b, false, column);
+}
+
+const PlanName table[] = {
+    {"embed_select", embed},   {"embed_slice", embed},       {"embed_narrow", embed},   {"embed_diagonal", embed},
+    {"embed_basic_index", embed}, {"embed_strided", embed},  {"embed_as_strided", embed}, {"as_strided_scatter", as_strided_scatter},
+    {"sum_to", sum_to},        {"matmul_left", matmul_left}, {"matmul_right", matmul_right},
+};
+
+}  // namespace
+
+std::span<const PlanName> adjoint_plans() { return table; }
+
+bool accumulate_embed(Call& c, Tensor* buffer) {
+    if (c.op.plan != embed) return false;
+    Tensor *g = tensor_in(c.infer, 0, "g"), *like = tensor_in(c.infer, 1, "like");
+    if (!buffer->contiguous || !same_shape(buffer, like) || buffer->dtype != g->dtype || !(buffer->device == g->device)) return false;
+    c.backend = current_backend(g->device.space);
+    c.infer.device = g->device;
+    LocalView window;
+    view_window(c, buffer, window);
+    check_fits(c, g, window.get());
+    try {
+        add_window(c, window.get(), g);
+    } catch (const Declined&) {
+        return false;  // nothing was written: a kernel declines before it starts
+    }
+    return true;
+}
+
+}  // namespace tenora

@@ -1,0 +1,119 @@
+// Structural plans that make tensors from sizes and numbers.
+#include "internal.h"
+
+namespace tenora {
+namespace {
+
+Device device_at(const Call& c, size_t i, Device fallback) {
+    if (i < c.infer.attr.size() && c.infer.attr[i].kind == TNR_ATTR_I64)
+        return Device{uint8_t(c.infer.attr[i].value.i64 >> 8), uint8_t(c.infer.attr[i].value.i64)};
+    return fallback;
+}
+
+void make(Call& c, std::span<const int64_t> size, DType dtype, Device device) {
+    checked_numel(size, c.op.display());
+    c.infer.device = device;
+    c.result[0] = new_tensor(size, dtype, device);
+}
+
+DType or_default(Call& c) {
+    DType dtype = dtype_attr(c.infer);
+    return dtype == DType::None ? default_dtype() : dtype;
+}
+
+void empty(Call& c) { make(c, span_attr(c.infer, 0, "size"), or_default(c), device_at(c, 2, Device{})); }
+
+void zeros(Call& c) {
+    empty(c);
+    fill(c.result[0].get(), Scalar::from_int(0));
+}
+
+void ones(Call& c) {
+    empty(c);
+    fill(c.result[0].get(), Scalar::from_int(1));
+}
+
+DType dtype_of_number(const Scalar& s) {
+    return s.kind == Scalar::Kind::Bool ? DType::Bool : s.kind == Scalar::Kind::Int ? DType::I64 : default_dtype();
+}
+
+void full(Call& c) {
+    Scalar value = scalar_of(c.infer.attr[1]);
+    DType dtype = dtype_attr(c.infer);
+    make(c, span_attr(c.infer, 0, "size"), dtype == DType::None ? dtype_of_number(value) : dtype, device_at(c, 3, Device{}));
+    fill(c.result[0].get(), value);
+}
+
+void like(Call& c, size_t device_index) {
+    Tensor* x = tensor_in(c.infer, 0, "input");
+    DType dtype = dtype_attr(c.infer);
+    make(c, x->shape(), dtype == DType::None ? x->dtype : dtype, device_at(c, device_index, x->device));
+}
+
+void empty_like(Call& c) { like(c, 1); }
+
+void zeros_like(Call& c) {
+    like(c, 1);
+    fill(c.result[0].get(), Scalar::from_int(0));
+}
+
+void ones_like(Call& c) {
+    like(c, 1);
+    fill(c.result[0].get(), Scalar::from_int(1));
+}
+
+void full_like(Call& c) {
+    like(c, 2);
+    fill(c.result[0].get(), scalar_of(c.infer.attr[0]));
+}
+
+double number(const Scalar& s) { return s.kind == Scalar::Kind::Float ? s.f : double(s.i); }
+
+// Elements of [start, end) in steps, rounded up; exact for integers.
+int64_t steps_between(Call& c, const Scalar& start, const Scalar& end, const Scalar& step) {
+    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float && step.kind != Scalar::Kind::Float;
+    double a = number(start), b = number(end), s = number(step);
+    if (s == 0 || s != s)
+        refuse(c.infer, ErrorKind::Runtime, "value", "step is zero: got 0, expected a non-zero step. Pass another step.");
+    bool finite = a - a == 0 && b - b == 0;
+    if (!finite || (s > 0 && a > b) || (s < 0 && a < b))
+        refuse(c.infer, ErrorKind::Runtime, "value", "bounds do not fit the step: got start ", std::to_string(a), ", end ",
+               std::to_string(b), " and step ", std::to_string(s), ", expected finite bounds in the step's direction. Swap them.");
+    if (integral) {
+        int64_t span = s > 0 ? end.i - start.i : start.i - end.i, size = s > 0 ? step.i : -step.i;
+        return span / size + (span % size != 0);
+    }
+    double count = (b - a) / s;
+    if (!(count < 9e18))
+        refuse(c.infer, ErrorKind::Runtime, "overflow", "too many elements: got ", std::to_string(count),
+               ", expected fewer than 2^63. Use a larger step.");
+    int64_t whole = int64_t(count);
+    return whole + (double(whole) < count);
+}
+
+void arange(Call& c) {
+    if (c.infer.attr.size() < 3) int_attr(c.infer, 3, "step");
+    Scalar start = scalar_of(c.infer.attr[0]), end = scalar_of(c.infer.attr[1]), step = scalar_of(c.infer.attr[2]);
+    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float && step.kind != Scalar::Kind::Float;
+    DType dtype = dtype_attr(c.infer);
+    if (dtype == DType::None) dtype = integral ? DType::I64 : default_dtype();
+    int64_t size = steps_between(c, start, end, step);
+    make(c, {&size, 1}, dtype, device_at(c, 4, Device{}));
+    if (!size) return;
+    Op* iota = find_op("iota");
+    Attr attr[] = {attr_scalar(start), attr_scalar(step)};
+    Tensor* out[] = {c.result[0].get()};
+    c.backend = current_backend(c.infer.device.space);
+    launch({.op = op(need_core(iota ? iota->id : OpId(0xffff), "iota", c.op.display())), .backend = c.backend, .in = {},
+            .attr = attr, .out = out, .device = c.infer.device, .fresh = true});
+}
+
+const PlanName table[] = {{"empty", empty},           {"zeros", zeros},         {"ones", ones},           {"full", full},
+                          {"empty_like", empty_like}, {"zeros_like", zeros_like}, {"ones_like", ones_like}, {"full_like", full_like},
+                          {"arange", arange}};
+
+}  // namespace
+
+std::span<const PlanName> creation_plans() { return table; }
+
+}  // namespace tenora

@@ -1,0 +1,297 @@
+// dtype rules: what operands are computed in, and what the result is.
+//   - Promotion is PyTorch's: operands with dimensions decide; 0-d tensors and then numbers matter only when their
+//     category (bool < integral < floating < complex) is higher.
+//   - A rule sets `compute` (what operands in cast_mask are cast to), `result` and out[i].dtype.
+#include "rules.h"
+
+namespace tenora {
+
+DType dtype_of(const Scalar& s) {
+    switch (s.kind) {
+        case Scalar::Kind::Bool: return DType::Bool;
+        case Scalar::Kind::Int: return DType::I64;
+        case Scalar::Kind::Float: return s.weak ? default_dtype() : DType::F64;
+        case Scalar::Kind::Complex: return s.weak ? to_complex(default_dtype()) : DType::C128;
+    }
+    return DType::None;
+}
+
+static DType promote_or(DType a, DType b) {
+    if (a == DType::None) return b;
+    if (b == DType::None || a == b) return a;
+    return promote(a, b);
+}
+
+// `higher` has priority; `lower` only raises the category.
+static DType combine(DType higher, DType lower) {
+    if (higher == DType::None) return lower;
+    if (lower == DType::None || is_complex(higher)) return higher;
+    if (is_floating(higher)) return is_complex(lower) ? to_complex(higher) : higher;
+    if (higher == DType::Bool || is_floating(lower) || is_complex(lower)) return promote_or(higher, lower);
+    return higher;
+}
+
+DType promote_operands(std::span<const Operand> in, size_t first) {
+    DType dimensioned = DType::None, zero = DType::None, weak = DType::None;
+    for (size_t i = first; i < in.size(); ++i) {
+        if (in[i].tensor) {
+            DType& slot = in[i].tensor->rank() ? dimensioned : zero;
+            slot = promote_or(slot, in[i].tensor->dtype);
+        } else if (in[i].has_scalar) {
+            DType& slot = in[i].scalar.weak ? weak : zero;
+            slot = promote_or(slot, dtype_of(in[i].scalar));
+        }
+    }
+    return combine(dimensioned, combine(zero, weak));
+}
+
+namespace {
+
+void finish(Infer& c, DType compute, DType result) {
+    c.compute = compute;
+    c.result = result;
+    for (int i = 0; i < c.op.spec.n_out; ++i) c.out[i].dtype = result;
+}
+
+DType promoted(Infer& c) {
+    DType d = promote_operands(c.in);
+    if (d == DType::None) first_tensor(c);  // throws
+    return d;
+}
+
+[[noreturn]] void refuse_dtype(Infer& c, DType got, const char* expected, const char* what_to_do) {
+    refuse(c, ErrorKind::Runtime, "dtype", "dtype not supported: got ", got, ", expected ", expected, ". ", what_to_do);
+}
+
+// A float `alpha` with an integral result would silently round.
+void check_scalar_attrs(Infer& c, DType result) {
+    for (const Attr& a : c.attr) {
+        if (a.kind != TNR_ATTR_SCALAR) continue;
+        if (a.dtype == TNR_F64 && !is_differentiable(result))
+            refuse(c, ErrorKind::Runtime, "dtype", "a float factor needs a floating result: got a float with ", result,
+                   ", expected an integer. Cast the tensor first or pass an integer.");
+    }
+}
+
+void promote_rule(Infer& c) {
+    DType d = promoted(c);
+    if (!c.attr.empty()) check_scalar_attrs(c, d);
+    finish(c, d, d);
+}
+
+void promote_no_bool(Infer& c) {
+    DType d = promoted(c);
+    if (d == DType::Bool) refuse_dtype(c, d, "a number type", "Use logical_xor or logical_not on bool tensors.");
+    if (!c.attr.empty()) check_scalar_attrs(c, d);
+    finish(c, d, d);
+}
+
+DType floated(DType d) { return is_differentiable(d) ? d : default_dtype(); }
+
+void promote_float(Infer& c) {
+    DType d = floated(promoted(c));
+    finish(c, d, d);
+}
+
+void promote_bool(Infer& c) { finish(c, promoted(c), DType::Bool); }
+
+DType promoted_real(Infer& c) {
+    DType d = promoted(c);
+    if (is_complex(d)) refuse_dtype(c, d, "a real type", "Complex numbers have no order; use abs() or real first.");
+    return d;
+}
+
+void promote_real(Infer& c) {
+    DType d = promoted_real(c);
+    finish(c, d, d);
+}
+
+void promote_bool_real(Infer& c) { finish(c, promoted_real(c), DType::Bool); }
+
+void promote_integral(Infer& c) {
+    DType d = promoted(c);
+    if (is_differentiable(d)) refuse_dtype(c, d, "bool or an integer type", "Cast with .to(tenora.int64).");
+    finish(c, d, d);
+}
+
+void div_rule(Infer& c) {
+    if (has_attr(c, 0)) return promote_real(c);
+    promote_float(c);
+}
+
+void pow_rule(Infer& c) {
+    DType d = promoted(c);
+    if (c.in.size() > 1 && c.in[1].has_scalar && c.in[1].scalar.kind == Scalar::Kind::Int && c.in[1].scalar.i < 0 &&
+        !is_differentiable(d))
+        refuse(c, ErrorKind::Runtime, "value", "integers to negative integer powers are not integers: got ",
+               c.in[1].scalar.i, ", expected 0 or more. Cast the tensor to a floating type.");
+    finish(c, d, d);
+}
+
+void abs_rule(Infer& c) {
+    DType d = promoted(c);
+    finish(c, d, to_real(d));
+}
+
+void same_rule(Infer& c) { finish(c, DType::None, first_tensor(c)->dtype); }
+
+void same_all(Infer& c) {
+    DType d = first_tensor(c)->dtype;
+    for (size_t i = 0; i < c.in.size(); ++i)
+        if (c.in[i].tensor && c.in[i].tensor->dtype != d)
+            refuse(c, ErrorKind::Runtime, "dtype", "operands have different dtypes: got ", d, " and ",
+                   c.in[i].tensor->dtype, ", expected one dtype. Cast one of them with .to(...).");
+    finish(c, d, d);
+}
+
+void float_same(Infer& c) {
+    same_all(c);
+    if (!is_differentiable(c.result))
+        refuse_dtype(c, c.result, "a floating or complex type", "Cast with .to(tenora.float32).");
+}
+
+void like_first(Infer& c) {
+    DType d = first_tensor(c)->dtype;
+    finish(c, d, d);
+    for (size_t i = 1; i < c.in.size(); ++i) {
+        Tensor* t = c.in[i].tensor;
+        if (t && t->dtype != d && (t->dtype == DType::Bool || t->dtype == DType::I64)) c.cast_mask &= ~(1ull << (i < 63 ? i : 63));
+    }
+}
+
+void bool_rule(Infer& c) {
+    first_tensor(c);
+    finish(c, DType::None, DType::Bool);
+}
+
+void index_rule(Infer& c) {
+    first_tensor(c);
+    finish(c, DType::None, DType::I64);
+}
+
+void value_index(Infer& c) {
+    finish(c, DType::None, first_tensor(c)->dtype);
+    for (int i = 1; i < c.op.spec.n_out; ++i) c.out[i].dtype = DType::I64;
+}
+
+void uint32_rule(Infer& c) { finish(c, DType::None, DType::U32); }
+
+void sum_rule(Infer& c) {
+    DType d = dtype_attr(c);
+    if (d == DType::None) {
+        d = first_tensor(c)->dtype;
+        if (!is_differentiable(d)) d = DType::I64;
+    }
+    finish(c, d, d);
+}
+
+void mean_rule(Infer& c) {
+    DType d = dtype_attr(c);
+    if (d == DType::None) d = first_tensor(c)->dtype;
+    if (!is_differentiable(d))
+        refuse_dtype(c, d, "a floating or complex type", "Cast with .to(tenora.float32) or pass dtype=.");
+    finish(c, d, d);
+}
+
+void attr_rule(Infer& c) {
+    DType d = dtype_attr(c);
+    if (d == DType::None) d = default_dtype();
+    finish(c, d, d);
+}
+
+void attr_or_same(Infer& c) {
+    DType d = dtype_attr(c);
+    if (d == DType::None) d = first_tensor(c)->dtype;
+    finish(c, DType::None, d);
+}
+
+void creation_rule(Infer& c) {
+    DType d = dtype_attr(c);
+    if (d == DType::None) {
+        bool any_float = false, any = false, all_bool = true;
+        for (const Attr& a : c.attr) {
+            bool number = a.kind == TNR_ATTR_SCALAR || a.kind == TNR_ATTR_F64;
+            if (!number) continue;
+            any = true;
+            any_float |= a.kind == TNR_ATTR_F64 || a.dtype == TNR_F64;
+            all_bool &= a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_BOOL;
+        }
+        d = !any || any_float ? default_dtype() : all_bool ? DType::Bool : DType::I64;
+    }
+    finish(c, d, d);
+}
+
+void where_rule(Infer& c) {
+    Tensor* condition = tensor_in(c, 0, "condition");
+    if (condition->dtype != DType::Bool)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the condition: got ", condition->dtype,
+               ", expected bool. Compare it with something, e.g. `condition != 0`.");
+    DType d = promote_operands(c.in, 1);
+    c.cast_mask &= ~1ull;
+    finish(c, d, d);
+}
+
+void check_i64(Infer& c, size_t i) {
+    Tensor* t = tensor_in(c, i, "index");
+    if (t->dtype != DType::I64)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the index: got ", t->dtype,
+               ", expected int64. Cast it with .to(tenora.int64).");
+}
+
+void gather_rule(Infer& c) {
+    check_i64(c, 1);
+    finish(c, DType::None, tensor_in(c, 0, "input")->dtype);
+}
+
+void scatter_rule(Infer& c) {
+    check_i64(c, 1);
+    DType d = tensor_in(c, 0, "input")->dtype;
+    if (c.in.size() > 2 && c.in[2].tensor && c.in[2].tensor->dtype != d)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of src: got ", c.in[2].tensor->dtype, ", expected ", d,
+               " like input. Cast it with .to(...).");
+    c.cast_mask = ~2ull;
+    finish(c, d, d);
+}
+
+void check_indices(Infer& c, size_t first) {
+    for (size_t i = first; i < c.in.size(); ++i) {
+        Tensor* t = c.in[i].tensor;
+        if (!t) continue;
+        bool fine = t->dtype == DType::I64 || t->dtype == DType::I32 || t->dtype == DType::I16 || t->dtype == DType::I8 ||
+                    t->dtype == DType::Bool || t->dtype == DType::U8;
+        if (!fine)
+            refuse(c, ErrorKind::Index, "dtype", "wrong dtype of an index tensor: got ", t->dtype,
+                   ", expected int64, int32, uint8 or bool. Cast it with .to(tenora.int64).");
+    }
+}
+
+void indexing_rule(Infer& c) {
+    check_indices(c, 1);
+    finish(c, DType::None, tensor_in(c, 0, "input")->dtype);
+}
+
+void index_put_rule(Infer& c) {
+    check_indices(c, 2);
+    DType d = tensor_in(c, 0, "input")->dtype;
+    if (c.in[1].tensor && c.in[1].tensor->dtype != d)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the values: got ", c.in[1].tensor->dtype, ", expected ", d,
+               " like the indexed tensor. Cast them with .to(...).");
+    finish(c, DType::None, d);
+}
+
+const RuleName table[] = {
+    {"promote", promote_rule}, {"promote_no_bool", promote_no_bool}, {"promote_float", promote_float},
+    {"promote_bool", promote_bool}, {"promote_integral", promote_integral}, {"promote_real", promote_real},
+    {"promote_bool_real", promote_bool_real}, {"div", div_rule}, {"pow", pow_rule}, {"abs", abs_rule},
+    {"same", same_rule}, {"first", same_rule}, {"same_all", same_all}, {"float_same", float_same},
+    {"like_first", like_first}, {"bool", bool_rule}, {"index", index_rule}, {"value_index", value_index},
+    {"uint32", uint32_rule}, {"sum", sum_rule}, {"mean", mean_rule}, {"attr", attr_rule},
+    {"attr_or_same", attr_or_same}, {"creation", creation_rule}, {"where", where_rule}, {"gather", gather_rule},
+    {"scatter", scatter_rule}, {"indexing", indexing_rule}, {"index_put", index_put_rule},
+};
+
+}  // namespace
+
+std::span<const RuleName> dtype_rules() { return table; }
+
+}  // namespace tenora

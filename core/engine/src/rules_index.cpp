@@ -1,0 +1,120 @@
+// Shape rules of gather, scatter and indexing with tensors.
+#include "index_plan.h"
+#include "rules.h"
+
+namespace tenora {
+namespace {
+
+// index fits x in every dimension but `dim`.
+void check_gather_like(Infer& c, Tensor* x, Tensor* index, int64_t dim, const char* what, bool skip_dim) {
+    bool fits = index->rank() == x->rank() || (x->rank() <= 1 && index->rank() <= 1);
+    for (int i = 0; fits && i < x->rank() && i < index->rank(); ++i)
+        if ((i != dim || !skip_dim) && index->shape()[size_t(i)] > x->shape()[size_t(i)]) fits = false;
+    if (!fits && index->numel)
+        refuse(c, ErrorKind::Runtime, "shape", "index does not fit ", what, ": got index ", describe(index), " for ",
+               describe(x), ", expected the same rank and no larger sizes", skip_dim ? " outside dim " : "",
+               skip_dim ? text(dim) : std::string(), ". Slice the index.");
+}
+
+void gather(Infer& c) {
+    Tensor *x = tensor_in(c, 0, "input"), *index = tensor_in(c, 1, "index");
+    int64_t dim = wrap_dim(c, int_attr(c, 0, "dim"), x->rank());
+    c.attr[0] = attr_int(dim);
+    check_gather_like(c, x, index, dim, "input", true);
+    set_shape(c.out[0], index->shape());
+}
+
+void scatter(Infer& c) {
+    Tensor *x = tensor_in(c, 0, "input"), *index = tensor_in(c, 1, "index");
+    int64_t dim = wrap_dim(c, int_attr(c, 0, "dim"), x->rank());
+    c.attr[0] = attr_int(dim);
+    check_gather_like(c, x, index, dim, "input", true);
+    if (c.in.size() > 2 && c.in[2].tensor) check_gather_like(c, c.in[2].tensor, index, dim, "src", false);
+    set_shape(c.out[0], x->shape());
+}
+
+void index_select(Infer& c) {
+    Tensor *x = tensor_in(c, 0, "input"), *index = tensor_in(c, 1, "index");
+    int64_t dim = wrap_dim(c, int_attr(c, 0, "dim"), x->rank());
+    c.attr[0] = attr_int(dim);
+    if (index->rank() > 1)
+        refuse(c, ErrorKind::Index, "shape", "index must be a vector: got ", describe(index),
+               ", expected at most one dimension. Use x[index] for more.");
+    set_shape(c.out[0], x->shape());
+    if (x->rank()) c.out[0].shape[dim] = index->numel;
+}
+
+void index(Infer& c) {
+    IndexPlan plan;
+    plan_index(c, 1, plan);
+    set_shape(c.out[0], {plan.result_shape, size_t(plan.result_rank)});
+}
+
+void index_put(Infer& c) {
+    IndexPlan plan;
+    plan_index(c, 2, plan);
+    std::span<const int64_t> result{plan.result_shape, size_t(plan.result_rank)};
+    if (c.in[1].tensor) {
+        OutMeta m;
+        set_shape(m, result);
+        broadcast_into(c, m, c.in[1].tensor->shape());
+        if (size_t(m.rank) != result.size() || !std::equal(result.begin(), result.end(), m.shape))
+            refuse(c, ErrorKind::Runtime, "shape", "values do not broadcast to the indexed part: got ",
+                   describe(c.in[1].tensor), ", expected a shape that broadcasts to ", result, ". Reshape the values.");
+    }
+    set_shape(c.out[0], tensor_in(c, 0, "input")->shape());
+}
+
+const RuleName table[] = {{"gather", gather}, {"scatter", scatter}, {"index_select", index_select},
+                          {"index", index},   {"index_put", index_put}};
+
+}  // namespace
+
+std::span<const RuleName> index_shape_rules() { return table; }
+
+void plan_index(const Infer& c, size_t first, IndexPlan& p) {
+    Tensor* x = tensor_in(c, 0, "input");
+    size_t given = c.in.size() - std::min(first, c.in.size());
+    if (given > size_t(x->rank()))
+        refuse(c, ErrorKind::Index, "index", "too many indices: got ", given, ", expected at most ", x->rank(), " for ",
+               describe(x), ". Remove some.");
+    OutMeta index_shape;
+    p.count = 0;
+    bool adjacent = true;
+    for (size_t i = 0; i < given; ++i) {
+        Tensor* t = c.in[first + i].tensor;
+        if (!t) continue;
+        if (p.count && p.dims[p.count - 1] != int(i) - 1) adjacent = false;
+        p.dims[p.count++] = int(i);
+        broadcast_into(c, index_shape, t->shape());
+    }
+    if (!p.count)
+        refuse(c, ErrorKind::Index, "index", "no index tensor: got only None, expected at least one tensor. ",
+               "Use basic indexing.");
+    p.index_rank = index_shape.rank;
+    std::copy(index_shape.shape, index_shape.shape + index_shape.rank, p.index_shape);
+    p.lead = adjacent ? p.dims[0] : 0;
+    int r = 0, at = 0;
+    auto rest = [&](int dim) {
+        for (int k = 0; k < p.count; ++k)
+            if (p.dims[k] == dim) return false;
+        return true;
+    };
+    if (p.index_rank + x->rank() - p.count > kMaxRank)
+        refuse(c, ErrorKind::Runtime, "shape", "too many dimensions in the result: got ",
+               p.index_rank + x->rank() - p.count, ", expected at most ", kMaxRank, ". Use smaller indices.");
+    for (int dim = 0; dim <= x->rank(); ++dim) {
+        if (at == p.lead && p.index_rank >= 0) {
+            for (int k = 0; k < p.index_rank; ++k) p.result_shape[r++] = p.index_shape[k];
+            at = -1000;  // placed
+        }
+        if (dim == x->rank()) break;
+        if (!rest(dim)) continue;
+        p.result_shape[r++] = x->shape()[size_t(dim)];
+        if (at >= 0) ++at;
+    }
+    p.result_rank = r;
+    check_shape(c, {p.result_shape, size_t(r)});
+}
+
+}  // namespace tenora

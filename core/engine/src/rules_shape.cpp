@@ -1,0 +1,169 @@
+// Shape rules of pointwise ops, reductions, scans and creation.
+#include <algorithm>
+
+#include "rules.h"
+
+namespace tenora {
+namespace {
+
+void all_outputs_like_first(Infer& c) {
+    for (int i = 1; i < c.op.spec.n_out; ++i) set_shape(c.out[i], {c.out[0].shape, size_t(c.out[0].rank)});
+}
+
+void same(Infer& c) {
+    set_shape(c.out[0], first_tensor(c)->shape());
+    all_outputs_like_first(c);
+}
+
+void broadcast(Infer& c) {
+    OutMeta& m = c.out[0];
+    m.rank = 0;
+    for (const Operand& o : c.in)
+        if (o.tensor) broadcast_into(c, m, o.tensor->shape());
+    check_shape(c, {m.shape, size_t(m.rank)});
+    all_outputs_like_first(c);
+}
+
+void dim_same(Infer& c) {
+    Tensor* x = first_tensor(c);
+    c.attr[0] = attr_int(wrap_dim(c, int_attr(c, 0, "dim"), x->rank()));
+    same(c);
+}
+
+// Attribute 0 becomes the ascending span of reduced dimensions; `drop` gets a bit per reduced dimension.
+uint64_t normal_dims(Infer& c, int rank, bool empty_means_all) {
+    uint64_t reduced = 0;
+    std::span<const int64_t> dims;
+    if (has_attr(c, 0)) dims = span_attr(c, 0, "dim");
+    if (!has_attr(c, 0) || (empty_means_all && dims.empty())) {
+        reduced = rank == 64 ? ~0ull : (1ull << rank) - 1;
+    } else {
+        for (int64_t d : dims) {
+            int64_t dim = wrap_dim(c, d, rank);
+            if (!rank) continue;
+            if (reduced >> dim & 1)
+                refuse(c, ErrorKind::Runtime, "dim", "dimension appears twice: got ", dims,
+                       ", expected distinct dimensions. Name each dimension once.");
+            reduced |= 1ull << dim;
+        }
+    }
+    int64_t* p = new_span(c, 0, size_t(__builtin_popcountll(reduced)));
+    for (int i = 0; i < rank; ++i)
+        if (reduced >> i & 1) *p++ = i;
+    return reduced;
+}
+
+void reduced_shape(Infer& c, std::span<const int64_t> shape, uint64_t reduced, bool keepdim) {
+    OutMeta& m = c.out[0];
+    m.rank = 0;
+    for (size_t i = 0; i < shape.size(); ++i) {
+        if (!(reduced >> i & 1)) m.shape[m.rank++] = shape[i];
+        else if (keepdim) m.shape[m.rank++] = 1;
+    }
+}
+
+void reduce(Infer& c) {
+    Tensor* x = first_tensor(c);
+    uint64_t reduced = normal_dims(c, x->rank(), true);
+    reduced_shape(c, x->shape(), reduced, bool_attr(c, 1, false));
+    all_outputs_like_first(c);
+}
+
+void refuse_empty(Infer& c, Tensor* x, int64_t dim) {
+    refuse(c, dim < 0 ? ErrorKind::Runtime : ErrorKind::Index, "shape",
+           "no element to choose from: got ", describe(x), ", expected at least one element",
+           dim < 0 ? "" : " along the dimension", ". Check for empty input first.");
+}
+
+void argreduce(Infer& c) {
+    Tensor* x = first_tensor(c);
+    if (!has_attr(c, 0)) {
+        if (x->numel == 0) refuse_empty(c, x, -1);
+        uint64_t all = x->rank() == 64 ? ~0ull : (1ull << x->rank()) - 1;
+        reduced_shape(c, x->shape(), all, bool_attr(c, 1, false));
+    } else {
+        int64_t dim = wrap_dim(c, int_attr(c, 0, "dim"), x->rank());
+        if (x->rank() && x->shape()[size_t(dim)] == 0) refuse_empty(c, x, dim);
+        c.attr[0] = attr_int(dim);
+        reduced_shape(c, x->shape(), x->rank() ? 1ull << dim : 0, bool_attr(c, 1, false));
+    }
+    all_outputs_like_first(c);
+}
+
+void scan(Infer& c) { dim_same(c); }
+
+void topk(Infer& c) {
+    Tensor* x = first_tensor(c);
+    int64_t k = int_attr(c, 0, "k"), dim = wrap_dim(c, int_attr(c, 1, "dim"), x->rank());
+    int64_t size = x->rank() ? x->shape()[size_t(dim)] : 1;
+    if (k < 0 || k > size)
+        refuse(c, ErrorKind::Runtime, "shape", "k out of range: got ", k, ", expected 0 to ", size,
+               " along dimension ", dim, ". Choose a smaller k.");
+    c.attr[1] = attr_int(dim);
+    set_shape(c.out[0], x->shape());
+    if (x->rank()) c.out[0].shape[dim] = k;
+    all_outputs_like_first(c);
+}
+
+void device_attr(Infer& c, size_t i) {
+    if (i < c.attr.size() && c.attr[i].kind == TNR_ATTR_I64)
+        c.device = Device{uint8_t(c.attr[i].value.i64 >> 8), uint8_t(c.attr[i].value.i64)};
+}
+
+void full(Infer& c) {
+    auto size = span_attr(c, 0, "size");
+    check_shape(c, size);
+    set_shape(c.out[0], size);
+    if (c.attr.size() > 1) device_attr(c, c.attr.size() - 1);
+    all_outputs_like_first(c);
+}
+
+void iota(Infer& c) {
+    int64_t size = int_attr(c, 2, "size");
+    check_shape(c, {&size, 1});
+    set_shape(c.out[0], {&size, 1});
+    device_attr(c, 4);
+}
+
+std::string_view loss_reduction(Infer& c) {
+    std::string_view r = string_attr(c);
+    if (r != "none" && r != "mean" && r != "sum")
+        refuse(c, ErrorKind::Value, "argument", "unknown reduction: got '", r,
+               "', expected 'none', 'mean' or 'sum'. Pass one of these.");
+    return r;
+}
+
+void loss(Infer& c) {
+    std::string_view r = loss_reduction(c);
+    c.out[0].rank = 0;
+    broadcast(c);
+    if (r != "none") c.out[0].rank = 0;
+}
+
+void nll_loss(Infer& c) {
+    std::string_view r = loss_reduction(c);
+    auto input = tensor_in(c, 0, "input")->shape(), target = tensor_in(c, 1, "target")->shape();
+    bool fits = !input.empty() && target.size() + 1 == input.size();
+    if (fits && input.size() > 1) {
+        fits = input[0] == target[0];
+        for (size_t i = 2; i < input.size(); ++i) fits = fits && input[i] == target[i - 1];
+    }
+    if (!fits)
+        refuse(c, ErrorKind::Value, "shape", "target does not fit input: got ", target, " for input ", input,
+               ", expected input (N, C, d...) and target (N, d...). Check the batch sizes.");
+    set_shape(c.out[0], r == "none" ? target : std::span<const int64_t>{});
+    for (int i = 1; i < c.op.spec.n_out; ++i) c.out[i].rank = 0;
+}
+
+const RuleName table[] = {
+    {"same", same},           {"like", same},   {"broadcast", broadcast}, {"dim_same", dim_same},
+    {"reduce", reduce},       {"scan", scan},   {"argreduce", argreduce}, {"sort", dim_same},
+    {"topk", topk},           {"full", full},   {"iota", iota},           {"loss", loss},
+    {"nll_loss", nll_loss},
+};
+
+}  // namespace
+
+std::span<const RuleName> basic_shape_rules() { return table; }
+
+}  // namespace tenora
