@@ -1,0 +1,106 @@
+// The evaluator, as its files see it.
+//   - A task = one run_backward(). Counters and gradient buffers lie in the nodes for the first task of the process, in a
+//     hash map for any other one that runs at the same time (other threads, re-entrant calls from hooks).
+//   - Nodes of host-order devices run in the calling thread, others in one worker thread per device. A task that meets only
+//     the first kind takes no lock.
+//   - The task holds its roots' nodes; edges are never cut while nodes live, so everything below is alive too.
+//   - It starts with the GIL held and gives it up once, when it has run for a while.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "tenora/error.h"
+#include "tenora/modes.h"
+#include "tenora/tape.h"
+
+namespace tenora {
+
+enum : uint32_t { kSeen = 1, kNeeded = 2, kCaptured = 4, kCleaned = 8 };
+
+struct TaskState {              // view of a node's or leaf's counters in either mode
+    uint32_t* dependencies;
+    uint32_t* marks;
+    Tensor** buffers;
+};
+
+struct Capture {
+    void* target;               // Node* or leaf Tensor*
+    uint32_t output_nr;
+    uint32_t index;             // of the input
+};
+
+struct GraphTask {
+    bool retain_graph = false, create_graph = false, anomaly = false;
+    bool scratch = false;       // counters lie in the nodes
+    bool selective = false;     // only towards `captures`
+    bool accumulate = true;     // captured gradients go into .grad
+    bool multi = false;         // some node runs in a worker: `lock` guards counters, buffers, ready, outstanding, error
+    uint64_t id = 0;
+    std::vector<Edge> roots;    // owned
+    std::vector<Capture> captures;      // sorted by target, output
+    std::vector<TensorRef> captured;    // per input
+    std::span<Tensor* const> inputs;
+    std::vector<Node*> ready;           // heap, latest sequence first
+    Modes modes;                        // of the caller, for workers
+    Device home{0, 255};                // device of the worker that runs the calling thread; index 255: none
+    std::mutex lock;
+    std::condition_variable changed;
+    size_t outstanding = 0;             // nodes given to workers
+    std::exception_ptr error;
+    std::atomic<bool> failed{false};
+
+    GraphTask();
+    ~GraphTask();
+    TaskState state(Node* n);
+    TaskState state(Tensor* leaf);
+    TaskState state(const Edge& e) { return e.node() ? state(e.node()) : state(e.leaf()); }
+
+ private:
+    struct Counters { uint32_t dependencies = 0, marks = 0; std::vector<Tensor*> buffers; };
+    Counters& counters(void* key, size_t n_buffers);
+    std::unordered_map<void*, Counters> map_;
+};
+
+// backward_plan.cpp
+void plan(GraphTask& task);                        // counts dependencies, marks what is needed
+void release_buffers(GraphTask& task);             // after a failure
+
+// backward_run.cpp
+void push_ready(GraphTask& task, Node* n);         // under lock when multi
+Node* pop_ready(GraphTask& task);
+void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from);
+void run(GraphTask& task);                         // until nothing is left; throws the first error
+void run_node_guarded(GraphTask& task, Node* n);   // errors land in the task
+
+// backward_node.cpp
+void run_node(GraphTask& task, Node* n);
+
+// backward_leaf.cpp
+void finish_leaf(GraphTask& task, Tensor* leaf, TensorRef grad);
+void accumulate_grad(Tensor* leaf, TensorRef grad, bool create_graph);
+void capture(GraphTask& task, void* target, uint32_t output_nr, const TensorRef& grad);
+TensorRef add_gradients(TensorRef a, TensorRef b, bool create_graph); // may write into either when it is held alone
+TensorRef match(TensorRef grad, Tensor* like, bool create_graph, std::string_view who); // sums and casts, or throws
+bool owned_alone(Tensor* t);                       // nobody else sees its memory: may be written
+
+// backward_worker.cpp
+bool runs_in_worker(const GraphTask& task, Device device);
+void give_to_worker(GraphTask* task, Node* n);
+Device worker_device();                            // of this thread; index 255: none
+
+// anomaly.cpp
+void check_finite(Node* n, std::span<TensorRef> grads);
+void explain_failure(Error& error, Node* n, bool anomaly);
+
+struct GilRelease {                                // gives the GIL up at most once; takes it back at the end
+    void* token = nullptr;
+    bool released = false;
+    void release();
+    ~GilRelease();
+};
+
+}  // namespace tenora

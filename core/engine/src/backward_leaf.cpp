@@ -1,0 +1,125 @@
+// Where gradients end: leaves, `.grad`, captured inputs; sums of gradients.
+//   - `.grad` takes a gradient over when nobody else sees its memory, else gets a dense copy; later ones are added in place
+//     (as PyTorch does: whoever holds `.grad` sees it), or recorded when gradients of gradients are wanted.
+//   - Two backwards may add into one leaf: a lock from a small table, by the leaf's address.
+
+#include <algorithm>
+#include <array>
+
+#include "backward.h"
+#include "tenora/hooks.h"
+
+namespace tenora {
+
+namespace {
+
+std::mutex& leaf_lock(const Tensor* t) {
+    static auto* locks = new std::array<std::mutex, 64>();
+    return (*locks)[(reinterpret_cast<uintptr_t>(t) >> 6) % locks->size()];
+}
+
+bool same_kind(const Tensor* a, const Tensor* b) {
+    return a->dtype == b->dtype && a->device == b->device && std::ranges::equal(a->shape(), b->shape());
+}
+
+bool inplace_add(BackendId backend, DType dtype) {
+    const KernelEntry* k = op(op(core_ops().add).kernel_op).kernels[backend].load(std::memory_order_acquire);
+    return k && !k->supports && (k->flags & TNR_KERNEL_INPLACE) && (k->dtypes & TNR_MASK(int(dtype)));
+}
+
+TensorRef call_one(OpId id, std::span<const Operand> in, bool recording) {
+    TensorRef out;
+    if (recording) call(id, in, {}, &out);
+    else call_raw(id, in, {}, &out);
+    return out;
+}
+
+TensorRef dense_copy(Tensor* t, bool recording) {
+    Operand operand(t);
+    return call_one(core_ops().clone, {&operand, 1}, recording);
+}
+
+}  // namespace
+
+bool owned_alone(Tensor* t) {
+    return t->use_count() == 1 && t->contiguous && !t->needs_grad() && t->storage && t->storage->unique() && !t->storage->read_only &&
+           !t->storage->foreign_release;
+}
+
+TensorRef add_gradients(TensorRef a, TensorRef b, bool create_graph) {
+    Operand pair[2] = {Operand(a.get()), Operand(b.get())};
+    if (!create_graph && same_kind(a.get(), b.get()) && a->contiguous && b->contiguous) {
+        BackendId backend = current_backend(a->device.space);
+        Tensor* target = owned_alone(a.get()) ? a.get() : owned_alone(b.get()) ? b.get() : nullptr;
+        if (target && inplace_add(backend, a->dtype)) {
+            run_kernel(op(core_ops().add), backend, pair, {}, {&target, 1});
+            return target == a.get() ? std::move(a) : std::move(b);
+        }
+    }
+    return call_one(core_ops().add, pair, create_graph);
+}
+
+TensorRef match(TensorRef grad, Tensor* like, bool create_graph, std::string_view who) {
+    if (same_kind(grad.get(), like)) [[likely]] return grad;
+    std::string text = "returned an invalid gradient: got " + describe(grad.get()) + " on " + to_string(grad->device) + ", expected " +
+                       describe(like) + " on " + to_string(like->device) + " or a shape that broadcasts from it. Return a gradient of "
+                       "the input's shape.";
+    if (grad->device != like->device || !is_differentiable(grad->dtype) || grad->rank() < like->rank())
+        fail(ErrorKind::Runtime, "gradient", who, text);
+    int extra_dims = grad->rank() - like->rank();
+    for (int i = 0; i < like->rank(); ++i)
+        if (like->dl.shape[i] != 1 && like->dl.shape[i] != grad->dl.shape[extra_dims + i]) fail(ErrorKind::Runtime, "gradient", who, text);
+    Operand pair[2] = {Operand(grad.get()), Operand(like)};
+    return call_one(core_ops().sum_to, pair, create_graph);
+}
+
+void accumulate_grad(Tensor* leaf, TensorRef grad, bool create_graph) {
+    Extra& e = extra(leaf);
+    std::lock_guard lock(leaf_lock(leaf));
+    Tensor* old = e.grad.load(std::memory_order_acquire);
+    if (old && !create_graph && !old->needs_grad()) {
+        Operand pair[2] = {Operand(old), Operand(grad.get())};
+        call_inplace(core_ops().add, old, pair, {});
+        return;
+    }
+    TensorRef value;
+    if (old) {
+        Operand pair[2] = {Operand(old), Operand(grad.get())};
+        value = call_one(core_ops().add, pair, create_graph);
+    } else {
+        bool take = create_graph ? grad->use_count() == 1 : owned_alone(grad.get());
+        value = take ? std::move(grad) : dense_copy(grad.get(), create_graph);
+    }
+    TensorRef previous = TensorRef::steal(e.grad.exchange(value.take(), std::memory_order_acq_rel));
+}
+
+void capture(GraphTask& task, void* target, uint32_t output_nr, const TensorRef& grad) {
+    auto before = [](const Capture& a, const Capture& b) {
+        return a.target != b.target ? std::less<void*>()(a.target, b.target) : a.output_nr < b.output_nr;
+    };
+    auto it = std::lower_bound(task.captures.begin(), task.captures.end(), Capture{target, output_nr, 0}, before);
+    for (; it != task.captures.end() && it->target == target && it->output_nr == output_nr; ++it) {
+        std::lock_guard lock(task.lock);
+        task.captured[it->index] = grad;
+    }
+}
+
+void finish_leaf(GraphTask& task, Tensor* leaf, TensorRef grad) {
+    if (!grad) return;
+    grad = match(std::move(grad), leaf, task.create_graph, "backward");
+    Extra& e = extra(leaf);
+    if (e.hooks && hooks().run_hooks) {
+        TensorRef before = grad;
+        hooks().run_hooks(e.hooks, int(HookKind::Tensor), leaf, grad);
+        if (!grad) return;
+        if (grad.get() != before.get()) grad = match(std::move(grad), leaf, task.create_graph, "backward");
+    }
+    if (task.selective) return capture(task, leaf, 0, grad);  // run_backward() adds it into .grad, if wanted
+    accumulate_grad(leaf, std::move(grad), task.create_graph);
+    if (e.post_accumulate && hooks().run_hooks) {
+        TensorRef now = grad_of(leaf);
+        hooks().run_hooks(e.post_accumulate, int(HookKind::PostAccumulate), leaf, now);
+    }
+}
+
+}  // namespace tenora

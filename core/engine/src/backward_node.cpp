@@ -1,0 +1,267 @@
+// One node of a backward: hooks, capture, unpacking of what was saved, replay of its Program, delivery.
+
+#include <array>
+#include <optional>
+
+#include "backward.h"
+#include "meta_tensor.h"
+#include "tape_internal.h"
+#include "tenora/hooks.h"
+#include "tenora/stream.h"
+
+namespace tenora {
+
+namespace {
+
+template <class T, size_t N> class Values {  // N on the stack, more on the heap
+ public:
+    explicit Values(size_t count) : heap_(count > N ? new T[count]() : nullptr), data_(heap_ ? heap_.get() : inline_.data()), count_(count) {}
+    T& operator[](size_t i) { return data_[i]; }
+    std::span<T> span() { return {data_, count_}; }
+
+ private:
+    std::array<T, N> inline_{};
+    std::unique_ptr<T[]> heap_;
+    T* data_;
+    size_t count_;
+};
+using Grads = Values<TensorRef, 4>;
+
+class Busy {  // short lock of a node's saved tensors: two backwards may meet in one graph
+ public:
+    explicit Busy(Node* n) : n_(n) {
+        while (n_->busy.exchange(true, std::memory_order_acquire)) {}
+    }
+    ~Busy() { n_->busy.store(false, std::memory_order_release); }
+
+ private:
+    Node* n_;
+};
+
+[[noreturn]] void refuse_freed(Node* n) {
+    fail(ErrorKind::Runtime, "freed", n->name(), "Trying to backward through the graph a second time (or directly access saved tensors "
+         "after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
+         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time.");
+}
+
+void check_version(Node* n, const Saved& s) {
+    if (s.tensor->version() == s.version) [[likely]] return;
+    fail(ErrorKind::Runtime, "version", n->name(), "one of the variables needed for gradient computation has been modified by an inplace "
+         "operation: got " + describe(s.tensor) + (s.flags & Saved::kResult ? " (its result)" : "") + " at version " +
+         std::to_string(s.tensor->version()) + ", expected version " + std::to_string(s.version) +
+         ". Clone it before the in-place call, or find the call with anomaly mode.");
+}
+
+// The inputs of a node's Program, numbered as the Program does.
+struct Inputs {
+    Values<Tensor*, 16> tensors;
+    Values<TensorRef, 16> owned;  // what this backward may give away or overwrite
+    Values<std::optional<MetaTensor>, 3> metas;
+    Inputs(size_t n_tensors, size_t n_metas) : tensors(n_tensors), owned(n_tensors), metas(n_metas) {}
+    void own(size_t slot, TensorRef t) {
+        tensors[slot] = t.get();
+        owned[slot] = std::move(t);
+    }
+};
+
+// A saved result gets its history back when gradients of gradients are recorded.
+TensorRef with_history(Node* n, Tensor* result, size_t output_nr) {
+    TensorRef t = alias(result);
+    set_history(t.get(), n, uint32_t(output_nr));
+    return t;
+}
+
+// `recorded` says which slots were saved, `p` (the same, or for fewer gradients) which are read now.
+void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
+    if (!n->n_saved) return;
+    size_t n_out = n->n_out, first_result = n_out + n->n_edges;
+    Busy lock(n);
+    if (n->flags.load(std::memory_order_relaxed) & Node::kFreed) refuse_freed(n);
+    Saved* s = n->saved();
+    for (uint16_t slot : recorded.data_inputs) {
+        if (slot < n_out) continue;
+        const Saved& item = *s++;
+        if (!item.tensor || !(p.reads_data[slot] || p.reads_meta[slot])) continue;
+        if (p.reads_data[slot]) check_version(n, item);
+        if (item.flags & Saved::kBorrowed) in.tensors[slot] = item.tensor;
+        else if (task.create_graph && (item.flags & Saved::kResult)) in.own(slot, with_history(n, item.tensor, slot - first_result));
+        else in.own(slot, TensorRef(item.tensor));
+    }
+    if (task.retain_graph) return;
+    release_saved(n->saved(), n->n_saved);
+    n->flags.fetch_or(Node::kFreed, std::memory_order_relaxed);
+}
+
+TensorRef zeros(const SavedMeta& m) {
+    TensorRef t = new_tensor({m.shape(), m.rank}, m.dtype, m.device);
+    fill(t.get(), Scalar::from_int(0));
+    return t;
+}
+
+// Metadata-only operands; undefined gradients of a node with several outputs become zeros.
+void unpack_meta(Node* n, const Program& recorded, const Program& p, Inputs& in) {
+    SavedMeta* m = n->metas();
+    size_t next = 0;
+    for (uint16_t slot : recorded.meta_inputs) {
+        if (slot < n->n_out) continue;
+        if (p.reads_meta[slot]) in.tensors[slot] = in.metas[next].emplace().set(*m);
+        next++;
+        m = m->next();
+    }
+    if (n->n_out < 2) return;
+    for (size_t i = 0; i < n->n_out; ++i, m = m->next())
+        if (!in.tensors[i] && (p.reads_data[i] || p.reads_meta[i])) in.own(i, zeros(*m));
+}
+
+// Buffers of the edges that an instruction of the Program may add into.
+class Accumulation {
+ public:
+    Accumulation(GraphTask& task, Node* n, const Program& p) : task_(task), n_(n), p_(p), buffers_(n->n_edges) {
+        if (task.create_graph || task.multi || p.accumulable.empty()) return;
+        for (uint16_t i : p.accumulable) {
+            Tensor** slot = place(i);
+            if (slot && *slot && owned_alone(*slot)) buffers_[i] = TensorRef::steal(std::exchange(*slot, nullptr)), any_ = true;
+        }
+    }
+    TensorRef* data() { return any_ ? buffers_.span().data() : nullptr; }
+    void give_back() {
+        if (!any_) return;
+        for (uint16_t i : p_.accumulable)
+            if (buffers_[i]) *place(i) = buffers_[i].take();
+    }
+
+ private:
+    Tensor** place(uint16_t i) {
+        const Edge& e = n_->edges()[i];
+        return e ? &task_.state(e).buffers[e.output_nr] : nullptr;
+    }
+    GraphTask& task_;
+    Node* n_;
+    const Program& p_;
+    Values<TensorRef, 4> buffers_;
+    bool any_ = false;
+};
+
+void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> grads, std::span<TensorRef> results) {
+    const Program& recorded = *n->program;
+    const Program& p = *recorded.restricted(mask);
+    Inputs in(size_t(recorded.n_tensors), n->n_meta);
+    for (size_t i = 0; i < grads.size(); ++i)
+        if (grads[i] && (p.reads_data[i] || p.reads_meta[i])) in.own(i, std::move(grads[i]));
+    unpack_saved(task, n, recorded, p, in);
+    if (n->n_meta || n->n_out > 1) unpack_meta(n, recorded, p, in);
+    Values<Attr, 8> attrs(size_t(recorded.n_attrs));
+    for (size_t i = 0; i < recorded.attr_inputs.size(); ++i) attrs[recorded.attr_inputs[i]] = n->attrs()[i];
+    if (p.dynamic) {
+        if (!hooks().call_formula)
+            fail(ErrorKind::Runtime, "tracer", n->name(), "its gradient is a Python function and no caller is installed. Import tenora_autograd.");
+        hooks().call_formula(op(n->op), p.needs & mask, in.tensors.span(), attrs.span(), results);
+        return;
+    }
+    Accumulation accumulation(task, n, p);
+    ReplayOptions options{task.create_graph, accumulation.data(), task.create_graph ? nullptr : in.owned.span().data()};
+    replay(p, in.tensors.span(), attrs.span(), results, options);
+    accumulation.give_back();
+}
+
+void run_python(GraphTask& task, Node* n, std::span<TensorRef> grads, std::span<TensorRef> results) {
+    if (!hooks().run_python_node)
+        fail(ErrorKind::Runtime, "python", n->name(), "its backward is a Python function and no caller is installed.");
+    Values<Tensor*, 8> pointers(grads.size());
+    for (size_t i = 0; i < grads.size(); ++i) pointers[i] = grads[i].get();
+    hooks().run_python_node(n, pointers.span(), task.create_graph, results);
+    SavedMeta* m = n->metas();
+    for (size_t i = 0; i < results.size(); ++i, m = m->next()) {
+        MetaTensor like;
+        if (results[i] && n->edges()[i]) results[i] = match(std::move(results[i]), like.set(*m), task.create_graph, n->name());
+    }
+    if (!task.retain_graph && hooks().free_python_node) hooks().free_python_node(n);
+}
+
+void keep_gradient(GraphTask& task, NodeSide::PerOutput& o, const TensorRef& grad) {
+    TensorRef t;
+    {
+        std::lock_guard lock(side_lock());
+        if (o.retains && try_retain(o.retains)) t = TensorRef::steal(o.retains);
+    }
+    if (t) accumulate_grad(t.get(), grad, task.create_graph);
+}
+
+// Hooks on the tensors that this node made, then retained gradients, then hooks of the node itself.
+void run_pre_hooks(GraphTask& task, Node* n, NodeSide& s, std::span<TensorRef> grads) {
+    for (size_t i = 0; i < grads.size(); ++i) {
+        NodeSide::PerOutput found{uint32_t(i), nullptr, nullptr};
+        {
+            std::lock_guard lock(side_lock());
+            for (auto& o : s.outputs)
+                if (o.output_nr == i) found = o;
+        }
+        if (!grads[i]) continue;
+        if (found.hooks && hooks().run_hooks) {
+            TensorRef before = grads[i];
+            hooks().run_hooks(found.hooks, int(HookKind::Tensor), nullptr, grads[i]);
+            if (grads[i] && grads[i].get() != before.get()) grads[i] = match(std::move(grads[i]), before.get(), task.create_graph, n->name());
+        }
+    }
+    for (auto& o : s.outputs)
+        if (o.retains && o.output_nr < grads.size() && grads[o.output_nr]) keep_gradient(task, o, grads[o.output_nr]);
+    if (s.pre_hooks && hooks().run_node_hooks) hooks().run_node_hooks(s.pre_hooks, NodeHookKind::Pre, n, {}, grads);
+}
+
+uint64_t wanted_mask(GraphTask& task, Node* n) {
+    if (!task.selective) return ~uint64_t(0);
+    uint64_t mask = 0;
+    for (size_t i = 0; i < n->n_edges; ++i) {
+        const Edge& e = n->edges()[i];
+        if (e && (*task.state(e).marks & (kNeeded | kCaptured))) mask |= uint64_t(1) << (i < 63 ? i : 63);
+    }
+    return mask;
+}
+
+void take_buffers(GraphTask& task, Node* n, std::span<TensorRef> grads) {
+    TaskState s = task.state(n);
+    for (size_t i = 0; i < grads.size(); ++i) grads[i] = TensorRef::steal(std::exchange(s.buffers[i], nullptr));
+}
+
+void use_backend_of(GraphTask& task, Node* n) {
+    uint8_t space = n->device.space;
+    modes().override_backend[space] = n->backend != kNoBackend ? n->backend : task.modes.override_backend[space];
+}
+
+}  // namespace
+
+void run_node(GraphTask& task, Node* n) {
+    Grads grads(n->n_out);
+    uint32_t marks;
+    uint64_t mask;
+    {
+        std::unique_lock<std::mutex> lock;
+        if (task.multi) lock = std::unique_lock(task.lock);
+        take_buffers(task, n, grads.span());
+        marks = *task.state(n).marks;
+        mask = wanted_mask(task, n);
+    }
+    use_backend_of(task, n);
+    NodeSide* s = n->side.load(std::memory_order_acquire);
+    if (s) run_pre_hooks(task, n, *s, grads.span());
+    if (marks & kCaptured)
+        for (size_t i = 0; i < n->n_out; ++i) capture(task, n, uint32_t(i), grads[i]);
+    if (task.selective && !(marks & kNeeded)) return;
+
+    bool defined = n->is_python();
+    for (TensorRef& g : grads.span()) defined = defined || g;
+    Values<TensorRef, 4> results(n->n_edges);
+    Values<TensorRef, 4> kept(s && s->post_hooks ? n->n_out : 0);
+    for (size_t i = 0; i < kept.span().size(); ++i) kept[i] = grads[i];
+    if (defined) {
+        if (n->is_python()) run_python(task, n, grads.span(), results.span());
+        else run_program(task, n, mask, grads.span(), results.span());
+        if (task.anomaly) check_finite(n, results.span());
+    }
+    if (s && s->post_hooks && hooks().run_node_hooks)
+        hooks().run_node_hooks(s->post_hooks, NodeHookKind::Post, n, results.span(), kept.span());
+    for (size_t i = 0; i < n->n_edges; ++i)
+        if (const Edge& e = n->edges()[i]) deliver(task, e, std::move(results[i]), n);
+}
+
+}  // namespace tenora

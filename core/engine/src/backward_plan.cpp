@@ -1,0 +1,144 @@
+// Before a backward runs: counters in nodes or in a map, the walk that counts dependencies and marks what is needed.
+
+#include <algorithm>
+
+#include "backward.h"
+
+namespace tenora {
+
+namespace {
+std::atomic<GraphTask*> scratch_owner{nullptr};
+std::atomic<uint64_t> next_id{0};
+}  // namespace
+
+GraphTask::GraphTask() : id(++next_id) {
+    GraphTask* none = nullptr;
+    scratch = scratch_owner.load(std::memory_order_relaxed) == nullptr &&
+              scratch_owner.compare_exchange_strong(none, this, std::memory_order_acq_rel);
+}
+
+GraphTask::~GraphTask() {
+    if (scratch) scratch_owner.store(nullptr, std::memory_order_release);
+    for (const Edge& e : roots) {
+        if (Node* n = e.node()) n->release();
+        else if (Tensor* t = e.leaf()) t->release();
+    }
+}
+
+GraphTask::Counters& GraphTask::counters(void* key, size_t n_buffers) {
+    Counters& c = map_[key];
+    if (c.buffers.empty()) c.buffers.assign(n_buffers, nullptr);
+    return c;
+}
+
+TaskState GraphTask::state(Node* n) {
+    if (!scratch) [[unlikely]] {
+        Counters& c = counters(n, n->n_out);
+        return {&c.dependencies, &c.marks, c.buffers.data()};
+    }
+    if (n->task != id) {
+        n->task = id;
+        n->dependencies = n->marks = 0;
+    }
+    return {&n->dependencies, &n->marks, n->buffers()};
+}
+
+TaskState GraphTask::state(Tensor* leaf) {
+    if (!scratch) [[unlikely]] {
+        Counters& c = counters(leaf, 1);
+        return {&c.dependencies, &c.marks, c.buffers.data()};
+    }
+    Extra& e = extra(leaf);
+    if (e.task != id) {
+        e.task = id;
+        e.dependencies = e.marks = 0;
+    }
+    return {&e.dependencies, &e.marks, &e.buffer};
+}
+
+namespace {
+
+struct Frame { Node* node; int next; };
+
+class Planner {
+ public:
+    explicit Planner(GraphTask& task) : task_(task) {}
+
+    void run() {
+        for (const Capture& c : task_.captures) mark_capture(c);
+        for (const Edge& root : task_.roots) {
+            meet(root);
+            while (!frames_.empty()) step();
+        }
+    }
+
+ private:
+    void mark_capture(const Capture& c) {
+        Tensor* input = task_.inputs[c.index];
+        *(input->node ? task_.state(input->node) : task_.state(input)).marks |= kCaptured;
+    }
+
+    // Counts an edge; opens its node when it is new.
+    void meet(const Edge& e) {
+        TaskState s = task_.state(e);
+        ++*s.dependencies;
+        if (*s.marks & kSeen) return;
+        *s.marks |= kSeen;
+        if (Node* n = e.node()) {
+            if (runs_in_worker(task_, n->device)) task_.multi = true;
+            frames_.push_back({n, 0});
+        }
+    }
+
+    void step() {
+        Frame& top = frames_.back();
+        Node* n = top.node;
+        while (top.next < n->n_edges) {
+            const Edge& e = n->edges()[top.next++];
+            if (!e) continue;
+            size_t depth = frames_.size();
+            meet(e);
+            if (frames_.size() != depth) return;  // `top` may have moved
+        }
+        frames_.pop_back();
+        if (task_.selective) mark_needed(n);
+    }
+
+    void mark_needed(Node* n) {
+        for (int i = 0; i < n->n_edges; ++i) {
+            const Edge& e = n->edges()[i];
+            if (!e || !(*task_.state(e).marks & (kNeeded | kCaptured))) continue;
+            *task_.state(n).marks |= kNeeded;
+            return;
+        }
+    }
+
+    GraphTask& task_;
+    std::vector<Frame> frames_;
+};
+
+}  // namespace
+
+void plan(GraphTask& task) { Planner(task).run(); }
+
+void release_buffers(GraphTask& task) {
+    std::vector<Node*> open;
+    auto clean = [&](const Edge& e) {
+        if (!e) return;
+        TaskState s = task.state(e);
+        if (*s.marks & kCleaned) return;
+        *s.marks |= kCleaned;
+        Node* n = e.node();
+        for (int i = 0; i < (n ? n->n_out : 1); ++i)
+            if (Tensor* t = std::exchange(s.buffers[i], nullptr)) t->release();
+        if (n) open.push_back(n);
+    };
+    for (const Edge& e : task.roots) clean(e);
+    while (!open.empty()) {
+        Node* n = open.back();
+        open.pop_back();
+        for (int i = 0; i < n->n_edges; ++i) clean(n->edges()[i]);
+    }
+}
+
+}  // namespace tenora

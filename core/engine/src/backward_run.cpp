@@ -1,0 +1,199 @@
+// The loop of a backward: ready nodes by sequence, delivery of gradients, the GIL, errors.
+
+#include <algorithm>
+#include <chrono>
+
+#include "backward.h"
+#include "tape_internal.h"
+#include "tenora/hooks.h"
+#include "tenora/ring.h"
+#include "tenora/stream.h"
+
+namespace tenora {
+
+namespace {
+
+constexpr uint64_t kGilMicroseconds = 60;  // longer backwards give the GIL up
+constexpr uint32_t kNodesPerLook = 8;
+
+bool earlier(const Node* a, const Node* b) { return a->sequence < b->sequence; }
+
+uint64_t now_us() {
+    auto t = std::chrono::steady_clock::now().time_since_epoch();
+    return uint64_t(std::chrono::duration_cast<std::chrono::microseconds>(t).count());
+}
+
+Stream* stream_of(Node* n) {
+    NodeSide* s = n->side.load(std::memory_order_acquire);
+    return s ? static_cast<Stream*>(s->stream) : nullptr;
+}
+
+// The consumer's stream waits for what the producer's stream has been given.
+void order_streams(Stream* producer, Stream* consumer) {
+    if (!producer || !consumer || producer == consumer) return;
+    EventRef event = new_event(producer->device, false);
+    record(event.get(), producer);
+    wait(consumer, event.get());
+}
+
+Stream* callers_stream(GraphTask& task, Device device) {
+    auto* s = static_cast<Stream*>(task.modes.stream[device.space]);
+    return s && s->device == device ? s : default_stream(device);
+}
+
+}  // namespace
+
+void GilRelease::release() {
+    if (released) return;
+    released = true;
+    if (hooks().release_gil) token = hooks().release_gil();
+}
+GilRelease::~GilRelease() {
+    if (token && hooks().acquire_gil) hooks().acquire_gil(token);
+}
+
+void push_ready(GraphTask& task, Node* n) {
+    if (task.multi && runs_in_worker(task, n->device)) {
+        task.outstanding++;
+        give_to_worker(&task, n);
+        return;
+    }
+    task.ready.push_back(n);
+    if (task.ready.size() > 1) std::push_heap(task.ready.begin(), task.ready.end(), earlier);
+    if (task.multi) task.changed.notify_all();
+}
+
+Node* pop_ready(GraphTask& task) {
+    if (task.ready.size() > 1) std::pop_heap(task.ready.begin(), task.ready.end(), earlier);
+    Node* n = task.ready.back();
+    task.ready.pop_back();
+    return n;
+}
+
+namespace {
+
+// Stores the gradient and counts down. Returns the whole gradient of a leaf that is complete.
+bool store(GraphTask& task, const Edge& edge, TensorRef grad, TensorRef* complete) {
+    TaskState s = task.state(edge);
+    if (task.selective && !(*s.marks & (kNeeded | kCaptured))) return false;
+    Tensor*& slot = s.buffers[edge.output_nr];
+    if (grad) {
+        TensorRef old = TensorRef::steal(std::exchange(slot, nullptr));
+        TensorRef sum = old ? add_gradients(std::move(old), std::move(grad), task.create_graph) : std::move(grad);
+        task.state(edge).buffers[edge.output_nr] = sum.take();  // adding may have run a whole backward elsewhere
+    }
+    if (--*s.dependencies) return false;
+    if (Node* n = edge.node()) {
+        push_ready(task, n);
+        return false;
+    }
+    *complete = TensorRef::steal(std::exchange(s.buffers[0], nullptr));
+    return true;
+}
+
+}  // namespace
+
+void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from) {
+    TensorRef complete;
+    bool leaf_done;
+    if (!task.multi) {
+        leaf_done = store(task, edge, std::move(grad), &complete);
+    } else {
+        if (from && grad && !space(grad->device).host_order())
+            order_streams(stream_of(from), edge.node() ? stream_of(edge.node()) : callers_stream(task, grad->device));
+        std::lock_guard guard(task.lock);
+        leaf_done = store(task, edge, std::move(grad), &complete);
+    }
+    if (leaf_done) finish_leaf(task, edge.leaf(), std::move(complete));
+}
+
+void run_node_guarded(GraphTask& task, Node* n) {
+    try {
+        try {
+            if (!task.failed.load(std::memory_order_relaxed)) run_node(task, n);
+        } catch (Error& error) {
+            explain_failure(error, n, task.anomaly);
+            throw;
+        }
+    } catch (...) {
+        std::lock_guard guard(task.lock);
+        if (!task.error) task.error = std::current_exception();
+        task.failed.store(true);
+    }
+}
+
+namespace {
+
+class Loop {
+ public:
+    explicit Loop(GraphTask& task) : task_(task) {}
+
+    void run() {
+        if (task_.multi) shared();
+        else
+            while (!task_.ready.empty() && !task_.failed.load(std::memory_order_relaxed)) one(pop_ready(task_));
+    }
+
+ private:
+    void one(Node* n) {
+        if (!gil_.released && (++nodes_ % kNodesPerLook == 0 || large(n))) look_at_clock(n);
+        run_node_guarded(task_, n);
+    }
+
+    bool large(Node* n) {
+        if (!task_.scratch || task_.multi) return false;
+        Tensor* grad = n->n_out ? n->buffers()[0] : nullptr;
+        return grad && grad->numel > 16384;
+    }
+
+    // A backend whose kernels are Python would take the GIL back for each of them.
+    void look_at_clock(Node* n) {
+        uint64_t now = now_us();
+        if (started_ == 0) started_ = now;
+        if (now - started_ < kGilMicroseconds) return;
+        if (n->backend != kNoBackend && core_ops().add != kNoOp) {
+            const KernelEntry* k = op(op(core_ops().add).kernel_op).kernels[n->backend].load(std::memory_order_acquire);
+            if (k && k->python) return;
+        }
+        gil_.release();
+    }
+
+    void shared() {
+        std::unique_lock guard(task_.lock);
+        for (;;) {
+            if (task_.failed.load()) task_.ready.clear();
+            if (!task_.ready.empty()) {
+                Node* n = pop_ready(task_);
+                guard.unlock();
+                one(n);
+                guard.lock();
+            } else if (task_.outstanding) {
+                if (!gil_.released) {
+                    guard.unlock();
+                    gil_.release();  // never wait with it
+                    guard.lock();
+                    continue;
+                }
+                task_.changed.wait(guard, [&] { return !task_.ready.empty() || !task_.outstanding; });
+            } else {
+                return;
+            }
+        }
+    }
+
+    GraphTask& task_;
+    GilRelease gil_;
+    uint32_t nodes_ = 0;
+    uint64_t started_ = 0;
+};
+
+}  // namespace
+
+void run(GraphTask& task) {
+    Loop(task).run();
+    if (!task.failed.load()) return;
+    release_buffers(task);
+    std::rethrow_exception(task.error);
+}
+
+}  // namespace tenora

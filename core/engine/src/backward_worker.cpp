@@ -1,0 +1,90 @@
+// One worker thread per device whose work is asynchronous, started when a backward first meets the device.
+//   - Its queue holds (task, node) pairs, latest sequence first. It never holds the GIL when it waits.
+//   - A backward started inside a worker (by a hook) runs nodes of that device in the same thread: it cannot wait for itself.
+//   - Workers live as long as the process; errors travel in the task.
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "backward.h"
+#include "tenora/stream.h"
+
+namespace tenora {
+
+namespace {
+
+thread_local Device this_worker{0, 255};
+
+struct Item { GraphTask* task; Node* node; };
+
+class Worker {
+ public:
+    explicit Worker(Device device) { std::thread([this, device] { loop(device); }).detach(); }
+
+    void push(Item item) {
+        std::lock_guard guard(lock_);
+        queue_.push_back(item);
+        std::push_heap(queue_.begin(), queue_.end(), later);
+        filled_.notify_one();
+    }
+
+ private:
+    static bool later(const Item& a, const Item& b) { return a.node->sequence < b.node->sequence; }
+
+    Item pop() {
+        std::unique_lock guard(lock_);
+        filled_.wait(guard, [&] { return !queue_.empty(); });
+        std::pop_heap(queue_.begin(), queue_.end(), later);
+        Item item = queue_.back();
+        queue_.pop_back();
+        return item;
+    }
+
+    void loop(Device device) {
+        this_worker = device;
+        for (;;) {
+            Item item = pop();
+            work(*item.task, item.node);
+            std::lock_guard guard(item.task->lock);
+            --item.task->outstanding;
+            item.task->changed.notify_all();  // under the lock: the task may end as soon as it is free
+        }
+    }
+
+    static void work(GraphTask& task, Node* n) {
+        Modes& m = modes();
+        m = task.modes;
+        m.holds_gil = false;
+        m.grad = task.create_graph;
+        m.in_backward = true;
+        NodeSide* s = n->side.load(std::memory_order_acquire);
+        if (s && s->stream) set_current_stream(n->device, static_cast<Stream*>(s->stream));
+        run_node_guarded(task, n);
+    }
+
+    std::mutex lock_;
+    std::condition_variable filled_;
+    std::vector<Item> queue_;
+};
+
+std::mutex workers_lock;
+Worker& worker(Device device) {
+    static auto* workers = new std::map<int, Worker*>();  // by device; never destroyed
+    std::lock_guard guard(workers_lock);
+    Worker*& w = (*workers)[device.space << 8 | device.index];
+    if (!w) w = new Worker(device);
+    return *w;
+}
+
+}  // namespace
+
+Device worker_device() { return this_worker; }
+
+bool runs_in_worker(const GraphTask& task, Device device) {
+    return device.space != 0 && device != task.home && !space(device).host_order();
+}
+
+void give_to_worker(GraphTask* task, Node* n) { worker(n->device).push({task, n}); }
+
+}  // namespace tenora

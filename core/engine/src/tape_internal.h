@@ -1,0 +1,30 @@
+// What the files of the tape and of backward share.
+#pragma once
+
+#include <mutex>
+
+#include "tenora/tape.h"
+
+namespace tenora {
+
+// How many of each a node's block holds; `meta_bytes` and `data_bytes` follow the attributes.
+struct NodeSizes {
+    uint16_t n_out = 0, n_edges = 0, n_saved = 0, n_attr = 0, n_meta = 0;
+    size_t meta_bytes = 0, data_bytes = 0;
+};
+Node* new_node(const NodeSizes& sizes);       // one pool block, arrays zeroed; next sequence number of this thread
+void release_saved(Saved* saved, size_t count);
+
+SavedMeta* write_meta(SavedMeta* at, const Tensor* t);  // returns the next place
+inline size_t meta_size(const Tensor* t) { return sizeof(SavedMeta) + size_t(t->dl.ndim) * sizeof(int64_t); }
+
+std::mutex& side_lock();                      // retained tensors of all nodes; making of sides and extras
+std::mutex& view_lock();                      // re-derivation of stale views
+NodeSide::PerOutput& per_output(Node* n, uint32_t output_nr);  // made on first use; under side_lock()
+
+// Extra's scratch and node's scratch belong to one backward at a time.
+void move_retained_grad(Tensor* t, Node* node, uint32_t output_nr);  // t got a new history
+void forget_retained_grad(Tensor* t);
+bool try_retain(Tensor* t);                   // false: its count is already zero
+
+}  // namespace tenora

@@ -1,0 +1,168 @@
+// Recording of a call: which Program its gradient needs, what that reads, where gradients go.
+
+#include <cstring>
+
+#include "tape_internal.h"
+#include "tenora/error.h"
+#include "tenora/hooks.h"
+#include "tenora/modes.h"
+#include "tenora/stream.h"
+
+namespace tenora {
+
+namespace {
+
+// A call seen through the numbering of its gradient Program: gradients, operands, results.
+struct Recording {
+    const Op& op;
+    const Program& program;
+    std::span<const Operand> in;
+    std::span<const Attr> attr;
+    std::span<Tensor* const> out;
+
+    Tensor* tensor(size_t slot) const {
+        slot -= out.size();
+        return slot < in.size() ? in[slot].tensor : out[slot - in.size()];
+    }
+    Tensor* existing(size_t slot) const {
+        if (Tensor* t = tensor(slot)) return t;
+        fail(ErrorKind::Runtime, "program", op.display(), "its gradient formula reads operand " + std::to_string(slot - out.size()) +
+             ", which is a number or absent in this call. Check the op's formula.");
+    }
+    bool is_result(size_t slot) const { return slot >= out.size() + in.size(); }
+    Attr attribute(size_t slot) const {
+        if (slot < attr.size()) return attr[slot];
+        const Operand& o = in[slot - attr.size()];
+        return !o.tensor && o.has_scalar ? attr_scalar(o.scalar) : attr_none();
+    }
+};
+
+size_t data_bytes(const Attr& a) {
+    if (a.kind == TNR_ATTR_SPAN) return a.count * sizeof(int64_t);
+    return a.kind == TNR_ATTR_STRING ? (a.count + 7) & ~size_t(7) : 0;
+}
+
+NodeSizes measure(const Recording& r) {
+    NodeSizes s;
+    s.n_out = uint16_t(r.out.size());
+    s.n_edges = uint16_t(r.in.size());
+    for (uint16_t slot : r.program.data_inputs) s.n_saved += slot >= r.out.size();
+    for (uint16_t slot : r.program.meta_inputs)
+        if (slot >= r.out.size()) s.meta_bytes += meta_size(r.existing(slot)), s.n_meta++;
+    if (r.out.size() > 1)  // undefined gradients of some outputs become zeros
+        for (Tensor* t : r.out) s.meta_bytes += meta_size(t);
+    s.n_attr = uint16_t(r.program.attr_inputs.size());
+    for (uint16_t slot : r.program.attr_inputs) s.data_bytes += data_bytes(r.attribute(slot));
+    return s;
+}
+
+void save(Saved& s, const Recording& r, size_t slot, const Edge* edges) {
+    Tensor* t = r.program.dynamic ? r.tensor(slot) : r.existing(slot);
+    if (!t) return;  // a number or absent: its place stays empty
+    if (t->inference) [[unlikely]]
+        fail(ErrorKind::Runtime, "inference", r.op.display(), "Inference tensors cannot be saved for backward. Clone it outside "
+             "inference mode to get a normal tensor, and use that in autograd.");
+    s.version = t->version();
+    if (r.is_result(slot)) {
+        s.tensor = alias(t).take();  // without history: no cycle through this node
+        s.flags = Saved::kResult;
+        return;
+    }
+    s.tensor = t;
+    s.flags = edges[slot - r.out.size()].leaf() == t ? Saved::kBorrowed : Saved::kOwned;
+    if (s.flags == Saved::kOwned) t->retain();
+}
+
+void fill_edges(Edge* edges, uint64_t needs, std::span<const Operand> in) {
+    for (size_t i = 0; i < in.size(); ++i)
+        if (Tensor* t = in[i].tensor; t && needs_bit(needs, i)) edges[i] = edge_of(t);
+}
+
+void fill_attrs(Node* n, const Recording& r, char* data) {
+    Attr* kept = n->attrs();
+    for (uint16_t slot : r.program.attr_inputs) {
+        Attr a = r.attribute(slot);
+        if (size_t bytes = data_bytes(a)) {
+            std::memcpy(data, a.value.string, a.kind == TNR_ATTR_SPAN ? bytes : a.count);
+            a.value.string = data;
+            data += bytes;
+        }
+        *kept++ = a;
+    }
+}
+
+void fill_rare(Node* n) {
+    if (modes().anomaly && hooks().capture_trace) set_payload(&side(n).trace, hooks().capture_trace());
+    if (!space(n->device).host_order())
+        if (Stream* stream = current_stream(n->device)) {
+            stream->retain();
+            side(n).stream = stream;
+        }
+}
+
+}  // namespace
+
+NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr,
+                    std::span<Tensor* const> out) {
+    const Tensor* first = out.empty() ? nullptr : out[0];
+    const Program* program = vjp_program(op, make_key(op, needs, in, first, attr), needs, in, first, attr);
+    Recording r{op, *program, in, attr, out};
+    NodeSizes sizes = measure(r);
+    NodeRef ref = NodeRef::steal(new_node(sizes));
+    Node* n = ref.get();
+    n->op = op.id;
+    n->backend = backend;
+    n->program = program;
+    n->device = first ? first->device : Device{};
+    fill_edges(n->edges(), needs, in);
+    Saved* saved = n->saved();
+    for (uint16_t slot : program->data_inputs)
+        if (slot >= out.size()) save(*saved++, r, slot, n->edges());
+    SavedMeta* meta = n->metas();
+    for (uint16_t slot : program->meta_inputs)
+        if (slot >= out.size()) meta = write_meta(meta, r.tensor(slot));
+    if (out.size() > 1)
+        for (Tensor* t : out) meta = write_meta(meta, t);
+    fill_attrs(n, r, reinterpret_cast<char*>(meta));
+    if (modes().anomaly || n->device.space != 0) [[unlikely]] fill_rare(n);
+    return ref;
+}
+
+void record(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr,
+            TensorRef* out, int n_out) {
+    Tensor* results[kMaxOutputs];
+    bool any = false;
+    for (int i = 0; i < n_out; ++i) {
+        results[i] = out[i].get();
+        any = any || ((op.spec.output_differentiable >> i & 1) && is_differentiable(out[i]->dtype));
+    }
+    if (!any) return;
+    NodeRef node = record_node(op, backend, needs, in, attr, {results, size_t(n_out)});
+    for (int i = 0; i < n_out; ++i)
+        if ((op.spec.output_differentiable >> i & 1) && is_differentiable(results[i]->dtype))
+            set_history(results[i], node.get(), uint32_t(i));
+}
+
+NodeRef python_node(void* payload, std::span<Tensor* const> inputs, int n_out, std::string_view name) {
+    NodeSizes sizes;
+    sizes.n_out = uint16_t(n_out);
+    sizes.n_edges = sizes.n_meta = uint16_t(inputs.size());
+    for (Tensor* t : inputs) sizes.meta_bytes += meta_size(t);
+    NodeRef ref = NodeRef::steal(new_node(sizes));
+    Node* n = ref.get();
+    n->flags.store(Node::kPython, std::memory_order_relaxed);
+    SavedMeta* meta = n->metas();
+    for (size_t i = 0; i < inputs.size(); ++i) {
+        if (tracked(inputs[i]) && is_differentiable(inputs[i]->dtype)) n->edges()[i] = edge_of(inputs[i]);
+        meta = write_meta(meta, inputs[i]);
+    }
+    if (!inputs.empty()) n->device = inputs[0]->device;
+    n->backend = kNoBackend;
+    NodeSide& s = side(n);
+    s.name = name;
+    set_payload(&s.python, payload);
+    if (modes().anomaly || n->device.space != 0) fill_rare(n);
+    return ref;
+}
+
+}  // namespace tenora
