@@ -73,7 +73,7 @@ check-all: setup $(STAMPS)/oracle.installed $(STAMPS)/demo.installed
 	$(PY) ci/run_jobs.py check-all
 
 bench: setup $(STAMPS)/oracle.installed
-	$(PY) -m bench.run
+	$(PY) -m bench
 
 wheels: setup
 	$(PY) ci/wheels.py
