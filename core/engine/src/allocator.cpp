@@ -92,6 +92,7 @@ Block* SegmentAllocator::allocate(size_t bytes, Stream* stream, void** data) {
         if (!block) {
             synchronize_quietly(device_);
             finish_deferred();
+            if (policy_.host) pool_trim();
             std::lock_guard lock(mutex_);
             block = take(rounded, stream);
             if (!block) {
@@ -106,7 +107,8 @@ Block* SegmentAllocator::allocate(size_t bytes, Stream* stream, void** data) {
             std::lock_guard lock(mutex_);
             ++stats_.out_of_memory;
         }
-        refuse_memory(*this, device_, bytes, policy_.budget->limit.load(std::memory_order_relaxed), cause);
+        refuse_memory(space_.allocator(device_.index), device_, bytes,
+                      policy_.budget->limit.load(std::memory_order_relaxed), cause);
     }
     *data = reinterpret_cast<void*>(block->address);
     return block;

@@ -52,7 +52,7 @@ struct SegmentPolicy {
     size_t granule = 64, alignment = 64;
     Budget* budget = nullptr;
     size_t keep_cached = SIZE_MAX;  // free segments beyond this and beyond the live bytes go back at once
-    bool host = false;              // feeds the host's peak
+    bool host = false;              // feeds the host's peak; small blocks lie elsewhere and are trimmed along
 };
 
 class SegmentAllocator final : public CachingAllocator {

@@ -30,7 +30,7 @@ inline Storage* make_inline_storage(void* block, unsigned c, size_t bytes, Devic
 
 inline Storage* allocate_storage(size_t bytes, Device device) {
 #if TENORA_POOL
-    if (device.space == 0 && small_data_size(bytes)) [[likely]] {
+    if (device == Device{} && small_data_size(bytes)) [[likely]] {
         unsigned c = class_of(bytes + sizeof(Storage));
         Storage* s = make_inline_storage(pool_take(c), c, bytes, device);
         count_live(Count::Storages, 1);

@@ -3,6 +3,7 @@
 #include "tenora/stream.h"
 
 #include <algorithm>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -57,13 +58,14 @@ Stream* make_stream(Device device, int priority) {
     return stream;
 }
 
+// The one released last, whose cached memory is warmest.
 Stream* idle_stream(Device device, int priority) {
     Table& t = table();
     auto fits = [&](Stream* s) { return s->device == device && s->priority == priority; };
-    auto found = std::find_if(t.idle.begin(), t.idle.end(), fits);
-    if (found == t.idle.end()) return nullptr;
+    auto found = std::find_if(t.idle.rbegin(), t.idle.rend(), fits);
+    if (found == t.idle.rend()) return nullptr;
     Stream* stream = *found;
-    t.idle.erase(found);
+    t.idle.erase(std::next(found).base());
     stream->count.store(1, std::memory_order_relaxed);
     return stream;
 }
@@ -196,11 +198,28 @@ bool query(Stream* stream) {
     return f.stream_query(f.state, stream->device.index, stream->handle) != 0;
 }
 
+namespace {
+
+void destroy_event(void* what, void*) {
+    auto* event = static_cast<Event*>(what);
+    const tnr_space& f = space(event->device).functions;
+    f.event_destroy(f.state, event->device.index, event->handle);
+    delete event;
+}
+
+}  // namespace
+
+// The handle stays until the streams that record it or wait for it have passed that point: backends may look
+// at it there.
 void Event::release() {
     if (count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    const tnr_space& f = space(device).functions;
-    if (handle) f.event_destroy(f.state, device.index, handle);
-    delete this;
+    if (!handle) {
+        delete this;
+    } else if (uint64_t streams = involved.load(std::memory_order_relaxed)) {
+        when_passed(streams, destroy_event, this, nullptr);
+    } else {
+        destroy_event(this, nullptr);
+    }
 }
 
 EventRef new_event(Device device, bool timing) {
@@ -226,6 +245,7 @@ void record(Event* event, Stream* stream) {
     check_status(f.event_record(f.state, event->device.index, event->handle, stream->handle), event->device,
                  "record_event", "event_record");
     event->recorded = true;
+    event->involved.fetch_or(uint64_t{1} << stream->slot, std::memory_order_relaxed);
 }
 
 void wait(Stream* stream, Event* event) {
@@ -235,6 +255,7 @@ void wait(Stream* stream, Event* event) {
     const tnr_space& f = space(stream->device).functions;
     check_status(f.stream_wait_event(f.state, stream->device.index, stream->handle, event->handle),
                  stream->device, "wait_event", "stream_wait_event");
+    event->involved.fetch_or(uint64_t{1} << stream->slot, std::memory_order_relaxed);
 }
 
 void synchronize(Event* event) {

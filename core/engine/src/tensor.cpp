@@ -116,7 +116,7 @@ namespace {
 inline Tensor* try_small_tensor(std::span<const int64_t> shape, DType dtype, Device device) {
     ThreadState* state = thread_state;
     size_t rank = shape.size();
-    if (!state || device.space != 0 || rank > size_t(kInlineRank)) return nullptr;
+    if (!state || device != Device{} || rank > size_t(kInlineRank)) return nullptr;
     int64_t strides[kInlineRank];
     uint64_t numel = 1;
     bool large = false;

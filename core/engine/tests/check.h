@@ -1,8 +1,10 @@
-// The engine's own test harness: named tests, three kinds of check, a summary, a non-zero exit when anything failed.
-//   test_x.cpp:  TEST(name) { CHECK(condition); CHECK_EQ(got, expected); CHECK_THROWS(ErrorKind::Index, "text", expression); }
+// The engine's own test harness: named tests, three kinds of check, a summary, a non-zero exit when anything
+// failed.
+//   test_x.cpp:  TEST(name) { CHECK(condition); CHECK_EQ(got, expected); CHECK_THROWS(ErrorKind::Index,
+//   "text", expression); }
 //                int main(int argc, char** argv) { return tenora_test::run(argc, argv); }
-// Arguments choose tests by a part of their name. A failed check ends its test; the others still run. A program whose
-// choice of tests is empty fails.
+// Arguments choose tests by a part of their name. A failed check ends its test; the others still run. A
+// program whose choice of tests is empty fails.
 #pragma once
 
 #include <cstdio>
@@ -10,6 +12,8 @@
 #include <exception>
 #include <sstream>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "tenora/error.h"
@@ -53,16 +57,25 @@ std::string show(const T& value) {
 
 template <class A, class B>
 void check_equal(const A& got, const B& expected, const char* text, const char* file, int line) {
-    if (got == expected) return;
+    bool equal;
+    if constexpr (std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool> &&
+                  !std::is_same_v<B, bool>) {
+        equal = std::cmp_equal(got, expected);
+    } else {
+        equal = got == expected;
+    }
+    if (equal) return;
     fail_check(file, line, std::string(text) + ": got " + show(got) + ", expected " + show(expected));
 }
 
 template <class Body>
-void check_throws(tenora::ErrorKind kind, const char* part, Body body, const char* text, const char* file, int line) {
+void check_throws(tenora::ErrorKind kind, const char* part, Body body, const char* text, const char* file,
+                  int line) {
     try {
         body();
     } catch (const tenora::Error& error) {
-        if (error.kind != kind) fail_check(file, line, std::string(text) + ": wrong kind of error: " + error.message);
+        if (error.kind != kind)
+            fail_check(file, line, std::string(text) + ": wrong kind of error: " + error.message);
         if (error.message.find(part) == std::string::npos) {
             fail_check(file, line, std::string(text) + ": '" + part + "' is not in: " + error.message);
         }
@@ -110,12 +123,13 @@ inline int run(int argc, char** argv) {
     static const tenora_test::Register register_##name(#name, test_##name); \
     static void test_##name()
 
-#define CHECK(condition)                                                             \
-    do {                                                                             \
-        if (!(condition)) tenora_test::fail_check(__FILE__, __LINE__, #condition);   \
+#define CHECK(condition)                                                           \
+    do {                                                                           \
+        if (!(condition)) tenora_test::fail_check(__FILE__, __LINE__, #condition); \
     } while (0)
 
-#define CHECK_EQ(got, expected) tenora_test::check_equal((got), (expected), #got " == " #expected, __FILE__, __LINE__)
+#define CHECK_EQ(got, expected) \
+    tenora_test::check_equal((got), (expected), #got " == " #expected, __FILE__, __LINE__)
 
-#define CHECK_THROWS(kind, part, ...)                                                                               \
+#define CHECK_THROWS(kind, part, ...) \
     tenora_test::check_throws((kind), (part), [&] { (void)(__VA_ARGS__); }, #__VA_ARGS__, __FILE__, __LINE__)

@@ -40,6 +40,7 @@ struct Event {
     void* handle = nullptr;
     bool timing = false;
     bool recorded = false;
+    std::atomic<uint64_t> involved{0};  // slots of streams that record it or wait for it
     void retain() { count.fetch_add(1, std::memory_order_relaxed); }
     void release();
 };
