@@ -1,0 +1,148 @@
+// The table of the backend: instruction set, memory, kernels.
+//
+//   - The best instruction set the processor and the system offer is chosen once, when the library is asked for its
+//     table. TENORA_CPU_ISA=baseline|avx2 asks for less (tests run every set that the machine has).
+//   - Memory is aligned to 64 bytes. Tables and kernel entries are written before the table is handed out, then read-only.
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "kernels.h"
+
+namespace tenora::cpu {
+
+Tables tables;
+
+namespace {
+
+const char* chosen_set = "baseline";
+
+bool at_most(const char* wanted, const char* set) { return wanted && std::strcmp(wanted, set) == 0; }
+
+#define TENORA_FILL(set)          \
+    set::fill_arithmetic(tables); \
+    set::fill_compare(tables);    \
+    set::fill_integer(tables);    \
+    set::fill_math(tables);       \
+    set::fill_cast(tables);       \
+    set::fill_reduce(tables);     \
+    set::fill_gemm(tables);       \
+    set::fill_fused(tables);      \
+    set::fill_random(tables);     \
+    chosen_set = #set;
+
+void choose_instruction_set() {
+    [[maybe_unused]] const char* wanted = std::getenv("TENORA_CPU_ISA");
+    TENORA_FILL(baseline)
+#if defined(TENORA_X86)
+    if (at_most(wanted, "baseline") || !__builtin_cpu_supports("x86-64-v3")) return;
+    TENORA_FILL(avx2)
+    if (at_most(wanted, "avx2") || !__builtin_cpu_supports("x86-64-v4")) return;
+    TENORA_FILL(avx512)
+#endif
+}
+#undef TENORA_FILL
+
+int32_t device_count(void*) { return 1; }
+
+int32_t allocate(void*, int32_t, size_t bytes, void** out, char* error, size_t error_size) {
+    const size_t rounded = (bytes + 63) & ~size_t{63};
+    *out = rounded < bytes ? nullptr : std::aligned_alloc(64, rounded ? rounded : 64);
+    if (*out) return TNR_OK;
+    if (error && error_size) std::snprintf(error, error_size, "the system has no %zu bytes", bytes);
+    return TNR_OUT_OF_MEMORY;
+}
+
+int32_t release(void*, int32_t, void* data, size_t) {
+    std::free(data);
+    return TNR_OK;
+}
+
+int32_t memory_info(void*, int32_t, size_t* free_bytes, size_t* total_bytes) {
+    const long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES);
+    if (page <= 0 || total <= 0 || available <= 0) return TNR_ERROR;
+    *free_bytes = static_cast<size_t>(available) * static_cast<size_t>(page);
+    *total_bytes = static_cast<size_t>(total) * static_cast<size_t>(page);
+    return TNR_OK;
+}
+
+tnr_space host_space() {
+    tnr_space space = {};
+    space.struct_size = sizeof(tnr_space);
+    space.device_type = "cpu";
+    space.dlpack_type = 1;
+    space.host_accessible = 1;
+    space.host_order = 1;
+    space.granule = 64;
+    space.alignment = 64;
+    space.device_count = device_count;
+    space.alloc = allocate;
+    space.release = release;
+    space.memory_info = memory_info;
+    return space;
+}
+
+struct Table {
+    tnr_space space = host_space();
+    const tnr_space* spaces[1] = {&space};
+    Kernels kernels;
+    std::vector<const tnr_kernel*> pointers;
+    tnr_backend backend = {};
+
+    Table() {
+        choose_instruction_set();
+        add_pointwise(kernels);
+        add_select(kernels);
+        add_copies(kernels);
+        add_reductions(kernels);
+        add_scans(kernels);
+        add_sorts(kernels);
+        add_indexing(kernels);
+        add_random(kernels);
+        add_matmul(kernels);
+        add_fused(kernels);
+        add_steps(kernels);
+        for (const tnr_kernel& kernel : kernels) pointers.push_back(&kernel);
+        backend.struct_size = sizeof(tnr_backend);
+        backend.abi_version = TNR_ABI_VERSION;
+        backend.name = "cpu_mkl";
+        backend.version = "0.1.0";
+        backend.opset_version = "1.0";
+        backend.spaces = spaces;
+        backend.n_spaces = 1;
+        backend.n_kernels = static_cast<uint32_t>(pointers.size());
+        backend.kernels = pointers.data();
+    }
+};
+
+} // namespace
+
+const char* instruction_set() { return chosen_set; }
+
+void add_kernel(Kernels& kernels, const char* op, tnr_kernel_fn run, uint32_t dtypes, uint32_t flags, void* state) {
+    tnr_kernel kernel = {};
+    kernel.struct_size = sizeof(tnr_kernel);
+    kernel.flags = flags;
+    kernel.op = op;
+    kernel.run = run;
+    kernel.dtypes = dtypes;
+    kernel.state = state;
+    kernels.push_back(kernel);
+}
+
+} // namespace tenora::cpu
+
+extern "C" TNR_EXPORT const tnr_backend* tenora_backend_init(const tnr_host* host) {
+    // Immortal: kernels may be called while other static objects are being destroyed.
+    try {
+        static const tenora::cpu::Table* const table = new tenora::cpu::Table();
+        if (host && host->log) {
+            char line[64];
+            std::snprintf(line, sizeof line, "instruction set %s", tenora::cpu::instruction_set());
+            host->log(0, "cpu_mkl", line);
+        }
+        return &table->backend;
+    } catch (...) {
+        return nullptr;
+    }
+}

@@ -1,0 +1,106 @@
+// The innermost pieces of a matrix product, with all accumulators in registers.
+//   tile   rows of C by whole vectors of columns: broadcasts of A times vectors of B
+//   dots   few rows of C when both operands lie along k: vectors along k, summed at the end
+#pragma once
+
+#include "simd.h"
+
+namespace tenora::cpu::TENORA_ISA {
+
+// What becomes of a product: c = alpha * product (+ bias) (+ c).
+template <class T>
+struct Finish {
+    T alpha;
+    const T* bias; // per column, contiguous, or NULL
+    bool accumulate;
+
+    V<T> operator()(V<T> product, V<T> old, V<T> bias_vector) const {
+        V<T> result = alpha == T(1) ? product : product * alpha;
+        if (bias) result += bias_vector;
+        if (accumulate) result += old;
+        return result;
+    }
+};
+
+// A: element (i, p) at a[i * a_row + p * a_col]. B: row p of vectors at b[p * b_row]. C: row i at c[i * c_row].
+// With kPartial the last of the kVectors holds only `last` elements.
+template <class T, int kRows, int kVectors, bool kPartial>
+void tile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, T* c, int64_t c_row, int last,
+          const Finish<T>& finish) {
+    constexpr int L = kLanes<T>;
+    const Tail<T> tail(kPartial ? last : 0);
+    V<T> sum[kRows][kVectors] = {};
+    for (int64_t p = 0; p < k; ++p) {
+        V<T> x[kVectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+            x[v] = kPartial && v == kVectors - 1 ? tail.load(b + v * L) : load_vector(b + v * L);
+        }
+        b += b_row;
+#pragma GCC unroll 16
+        for (int i = 0; i < kRows; ++i) {
+            const T factor = a[i * a_row];
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v) sum[i][v] += factor * x[v];
+        }
+        a += a_col;
+    }
+#pragma GCC unroll 8
+    for (int v = 0; v < kVectors; ++v) {
+        const bool partial = kPartial && v == kVectors - 1;
+        const auto load = [&](const T* p) { return partial ? tail.load(p) : load_vector(p); };
+        const V<T> bias = finish.bias ? load(finish.bias + v * L) : V<T>{};
+#pragma GCC unroll 16
+        for (int i = 0; i < kRows; ++i) {
+            T* target = c + i * c_row + v * L;
+            const V<T> old = finish.accumulate ? load(target) : V<T>{};
+            const V<T> result = finish(sum[i][v], old, bias);
+            if (partial) tail.store(target, result);
+            else store_vector(target, result);
+        }
+    }
+}
+
+// kRows x 4 dot products. A: row i contiguous at a + i * a_row; B: column j contiguous at b + j * b_col.
+template <class T, int kRows>
+void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_col, T* c, int64_t c_row, int64_t c_col, int columns,
+          const Finish<T>& finish) {
+    constexpr int L = kLanes<T>;
+    V<T> sum[kRows][4] = {};
+    // Columns beyond the last repeat it; their results are dropped.
+    const T* column[4];
+    for (int j = 0; j < 4; ++j) column[j] = b + (j < columns ? j : columns - 1) * b_col;
+    int64_t p = 0;
+    for (; p + L <= k; p += L) {
+        V<T> x[4];
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) x[j] = load_vector(column[j] + p);
+#pragma GCC unroll 4
+        for (int i = 0; i < kRows; ++i) {
+            const V<T> y = load_vector(a + i * a_row + p);
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; ++j) sum[i][j] += y * x[j];
+        }
+    }
+    if (p < k) {
+        const Tail<T> tail(static_cast<int>(k - p));
+#pragma GCC unroll 4
+        for (int i = 0; i < kRows; ++i) {
+            const V<T> y = tail.load(a + i * a_row + p);
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; ++j) sum[i][j] += y * tail.load(column[j] + p);
+        }
+    }
+    for (int i = 0; i < kRows; ++i) {
+        T total[4];
+        sum_lanes<T>(sum[i], total);
+        for (int j = 0; j < columns; ++j) {
+            T* target = c + i * c_row + j * c_col;
+            T result = finish.alpha * total[j];
+            if (finish.bias) result += finish.bias[j];
+            *target = finish.accumulate ? *target + result : result;
+        }
+    }
+}
+
+} // namespace tenora::cpu::TENORA_ISA
