@@ -1,0 +1,37 @@
+"""One declaration per operation, by family; everything else is derived from it.
+
+Importing the package registers all ops with the engine and gives the engine's Tensor its methods and operators. No
+backend is loaded.
+"""
+
+from tenora_dispatch import opset
+
+from tenora_ops.formula import REGISTERED, conj, ops, sum_to
+from tenora_ops.functions import public_functions
+from tenora_ops.record import OPSET_VERSION, Family, Record, RecordError, op, record, records
+from tenora_ops.schema import Schema, SchemaError, parse
+from tenora_ops.steps import adam_step_, sgd_step_
+from tenora_ops.structural import cast
+
+opset.set_version(OPSET_VERSION)
+
+__all__ = [
+    "OPSET_VERSION",
+    "REGISTERED",
+    "Family",
+    "Record",
+    "RecordError",
+    "Schema",
+    "SchemaError",
+    "adam_step_",
+    "cast",
+    "conj",
+    "op",
+    "ops",
+    "parse",
+    "public_functions",
+    "record",
+    "records",
+    "sgd_step_",
+    "sum_to",
+]

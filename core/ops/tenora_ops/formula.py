@@ -1,0 +1,64 @@
+"""What gradient formulas and composites are written with, beside the ops themselves.
+
+- A formula runs once, on symbols; the helpers here decide at trace time what a formula may leave out.
+- `ops.name` is the op of that name, looked up when the formula runs: files of records need not import each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tenora_engine._engine import OpFunction
+
+#: Op name -> its function, filled by `record.op`.
+REGISTERED: dict[str, OpFunction] = {}
+
+
+class Ops:
+    """Namespace of all registered ops."""
+
+    def __getattr__(self, name: str) -> OpFunction:
+        try:
+            return REGISTERED[name]
+        except KeyError:
+            raise AttributeError(f"[formula] unknown op {name!r}.") from None
+
+
+ops = Ops()
+
+
+def is_number(value: object) -> bool:
+    """True for a Python number and for the symbol of one (a scalar operand, an attribute)."""
+    return isinstance(value, bool | int | float | complex) or bool(
+        getattr(type(value), "__tenora_attribute__", False)
+    )
+
+
+def sum_to(gradient: Any, like: Any) -> Any:
+    """The adjoint of broadcasting: sums `gradient` to the shape and dtype of `like`; None where `like` is a number."""
+    return None if like is None or is_number(like) else ops.sum_to(gradient, like)
+
+
+def conj(value: Any) -> Any:
+    """Complex conjugate; nothing at all where the call has no complex operand."""
+    return value.conjugate() if is_number(value) else ops.conj(value)
+
+
+def is_complex(value: Any) -> bool:
+    """Whether a value is complex: known while a formula is traced."""
+    return bool(value.is_complex())
+
+
+def count(whole: Any, part: Any) -> Any:
+    """How many elements of `whole` each element of `part` stands for."""
+    return whole.numel // max_number(part.numel, 1)
+
+
+def max_number(a: Any, b: Any) -> Any:
+    """The larger of two numbers, either of which may be a symbol."""
+    return a.maximum(b) if hasattr(a, "maximum") else max(a, b)
+
+
+def min_number(a: Any, b: Any) -> Any:
+    """The smaller of two numbers, either of which may be a symbol."""
+    return a.minimum(b) if hasattr(a, "minimum") else min(a, b)

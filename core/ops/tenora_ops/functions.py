@@ -1,0 +1,101 @@
+"""The public faces of the records: functions, methods, operators, in-place and out= forms.
+
+- Records that share a public name are overloads of one function; the first whose signature matches is called.
+- Importing this module installs methods and operators on the engine's Tensor type and fills this module's namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_engine._engine import OpFunction
+from tenora_ops import (  # noqa: F401 - importing a family registers its records
+    activation,
+    arithmetic,
+    compare,
+    creation,
+    index,
+    loss,
+    matmul,
+    movement,
+    normalise,
+    random,
+    reduce,
+    rounding,
+    selection,
+    steps,
+    structural,
+    transcendental,
+)
+from tenora_ops.record import Record, record, records
+
+_PUBLIC: dict[str, OpFunction] = {}
+
+
+def public_functions() -> dict[str, OpFunction]:
+    """Public name -> function, aliases included."""
+    return dict(_PUBLIC)
+
+
+def _grouped(name_of: Callable[[Record], str]) -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
+    for entry in records():
+        if name_of(entry):
+            groups.setdefault(name_of(entry), []).append(entry)
+    return groups
+
+
+def documentation(group: list[Record]) -> str:
+    """The docstring of a public function: what each overload does, an example."""
+    lines = [
+        f"{entry.schema.text.replace(entry.name, entry.public or entry.name, 1)}\n    {entry.doc}"
+        for entry in group
+    ]
+    return "\n\n".join([*lines, f"Example:\n    >>> {group[0].example}"])
+
+
+def call_function(op: str, operands: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
+    """Runs an op whose implementation is Python: all its parameters by name."""
+    entry = record(op)
+    assert entry.function is not None, f"[{op}] has no Python implementation"
+    names = [p.name for p in entry.schema.operands]
+    if entry.schema.variadic:
+        fixed = len(names) - 1
+        operands = (*operands[:fixed], list(operands[fixed:]))
+    values = dict(zip(names, operands, strict=True))
+    values.update(zip((p.name for p in entry.schema.attributes), attributes, strict=True))
+    return entry.function(**values)
+
+
+def _publish() -> None:
+    for name, group in _grouped(lambda entry: entry.public).items():
+        function = _engine.make_function(name, [e.name for e in group], "function", doc=documentation(group))
+        for public in (name, *group[0].aliases):
+            _PUBLIC[public] = function
+    for name, group in _grouped(lambda entry: entry.method).items():
+        _set_method(name, group, "method")
+    for name, group in _grouped(lambda entry: entry.inplace).items():
+        _set_method(name, group, "inplace")
+
+
+def _set_method(name: str, group: list[Record], kind: str) -> None:
+    names = [e.name for e in group]
+    method = _engine.make_function(name, names, kind, doc=documentation(group), qualname=f"Tensor.{name}")
+    mark = "_" if kind == "inplace" else ""
+    for public in (name, *(alias + mark for alias in group[0].aliases)):
+        _engine.set_tensor_method(public, method)
+    slot = group[0].operator
+    if kind == "inplace" and slot in INPLACE_SLOTS:
+        _engine.set_operator(f"i{slot}", method)
+    elif kind == "method" and slot:
+        _engine.set_operator(slot, _engine.make_function(name, names, "function", doc=documentation(group)))
+
+
+#: Operators that have an augmented form (`+=`).
+INPLACE_SLOTS = frozenset({"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"})
+_publish()
+_engine.set_function_caller(call_function)
+globals().update(_PUBLIC)
+__all__ = [*_PUBLIC]

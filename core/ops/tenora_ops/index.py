@@ -1,0 +1,460 @@
+"""Reading and writing by index tensors, sorting, and ops whose result size depends on the data."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from typing import Any
+
+from tenora_ops.formula import ops, sum_to
+from tenora_ops.lazy import np
+from tenora_ops.oracles import along
+from tenora_ops.record import Family, op
+from tenora_ops.samples import ALL, FLOATING, NUMBERS, ORDERED, Domain, Draw, Sample, sample
+
+READ = Family("index", "gather", "gather", "", lambda draw: gathers(draw), ALL)
+WRITE = Family("index", "gather", "scatter", "preload", lambda draw: scatters(draw), ALL)
+SORT = Family(
+    "sort",
+    "value_index",
+    "sort",
+    "plain",
+    lambda draw: sortable(draw),
+    ORDERED,
+    Domain(-50.0, 50.0, distinct=True),
+)
+DEPENDENT = Family("index", "", "", "", lambda draw: sortable(draw), ALL, Domain(-1.0, 1.0))
+
+
+def gathers(draw: Draw) -> Iterable[Sample]:
+    return [
+        sample(draw.array(5), 0, draw.indices(5, 7)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 2, 4)),
+        sample(draw.array(3, 4), 1, draw.indices(4, 3, 2)),
+        sample(draw.array(2, 3, 2, 2), -1, draw.indices(2, 2, 3, 2, 5)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 0, 4)),
+        sample(draw.array(1, 2, 1, 3, 2), 3, draw.indices(3, 1, 2, 1, 2, 2)),
+    ]
+
+
+def scatters(draw: Draw) -> Iterable[Sample]:
+    """Indices without duplicates along the dim, so that the order of writes does not matter."""
+
+    def places(size: int, *shape: int) -> Any:
+        rows = [draw.rng.permutation(size)[: shape[-1]] for _ in range(int(np.prod(shape[:-1], dtype=int)))]
+        return np.array(rows, dtype=np.int64).reshape(shape)
+
+    return [
+        sample(draw.array(5), 0, places(5, 3), draw.array(3)),
+        sample(draw.array(3, 4), 1, places(4, 3, 2), draw.array(3, 2)),
+        sample(draw.array(4, 3), 0, np.ascontiguousarray(places(4, 3, 2).T), draw.array(2, 3)),
+        sample(draw.array(2, 3, 2, 5), -1, places(5, 2, 3, 2, 4), draw.array(2, 3, 2, 4)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 0, 4), draw.array(0, 4)),
+        sample(draw.array(1, 2, 1, 3, 4), 4, places(4, 1, 2, 1, 3, 2), draw.array(1, 2, 1, 3, 2)),
+    ]
+
+
+def additions(draw: Draw) -> Iterable[Sample]:
+    return [
+        sample(draw.array(5), 0, draw.indices(5, 9), draw.array(9)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 6, 4), draw.array(6, 4)),
+        sample(draw.array(3, 4), 1, draw.indices(4, 3, 6), draw.array(3, 6)),
+        sample(draw.array(2, 3, 2, 2), -1, draw.indices(2, 2, 3, 2, 5), draw.array(2, 3, 2, 5)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 0, 4), draw.array(0, 4)),
+        sample(draw.array(1, 2, 1, 3, 2), 3, draw.indices(3, 1, 2, 1, 2, 2), draw.array(1, 2, 1, 2, 2)),
+    ]
+
+
+def selections(draw: Draw) -> Iterable[Sample]:
+    return [
+        sample(draw.array(5), 0, draw.indices(5, 7)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 2)),
+        sample(draw.array(3, 4), 1, draw.indices(4, 6)),
+        sample(draw.array(2, 3, 2, 2), -2, draw.indices(2, 3)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 0)),
+        sample(draw.array(1, 2, 1, 3, 2), 3, draw.indices(3, 4)),
+    ]
+
+
+def index_lists(draw: Draw) -> list[tuple[tuple[int, ...], list[Any]]]:
+    """Shapes and index lists: None = whole dim; negative indices, broadcasting, separated index dims, masks."""
+    signed = draw.indices(4, 5) - 2
+    return [
+        ((5,), [draw.indices(5, 3)]),
+        ((3, 4), [draw.indices(3, 2)]),
+        ((3, 4), [None, signed]),
+        ((3, 4), [draw.indices(3, 2, 1), draw.indices(4, 3)]),
+        ((2, 3, 4), [draw.indices(2, 3), None, draw.indices(4, 3)]),
+        ((2, 3, 4), [None, draw.indices(3, 2, 2)]),
+        ((3, 4), [np.array([True, False, True])]),
+        ((3, 4), [draw.mask(3, 4)]),
+        ((3, 4), [draw.indices(3, 0)]),
+        ((1, 2, 1, 3, 2), [None, draw.indices(2, 2), None, draw.indices(3, 2)]),
+    ]
+
+
+def reads(draw: Draw) -> Iterable[Sample]:
+    return [sample(draw.array(*shape), indices) for shape, indices in index_lists(draw)]
+
+
+def writes(draw: Draw) -> Iterable[Sample]:
+    """Accumulating writes may repeat places; plain ones write one value to all."""
+    found = []
+    for shape, indices in index_lists(draw):
+        result = np.zeros(shape)[numpy_index(indices)].shape
+        found.append(sample(draw.array(*shape), draw.array(), indices))
+        found.append(sample(draw.array(*shape), draw.array(*result), indices, accumulate=True))
+    return found
+
+
+def numpy_index(indices: Any) -> tuple[Any, ...]:
+    return tuple(builtins.slice(None) if i is None else i for i in indices)
+
+
+def sortable(draw: Draw) -> Iterable[Sample]:
+    shapes = ((5,), (3, 4), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2), (2, 0), (0, 3))
+    return [sample(draw.array(*shape)) for shape in shapes]
+
+
+gather = op(
+    "gather(input: Tensor, dim: int, index: Tensor) -> Tensor",
+    family=READ,
+    vjp=lambda g, x, index, r, dim: (ops.scatter_add(ops.zeros_like(x), dim, index, g), None),
+    oracle=lambda x, dim, index: _gathered(x, dim, index),
+    doc="out[i][j] = input[index[i][j]][j] for dim 0, and so on.",
+    example="tenora.gather(tenora.tensor([[1, 2], [3, 4]]), 1, tenora.tensor([[0, 0], [1, 0]]))",
+    method=True,
+)
+
+
+def _gathered(x: Any, dim: int, index: Any) -> Any:
+    out = np.empty(index.shape, dtype=x.dtype)
+    for place in np.ndindex(*index.shape):
+        source = list(place)
+        source[dim] = index[place]
+        out[place] = x[tuple(source)]
+    return out
+
+
+def _scattered(x: Any, dim: int, index: Any, src: Any, add: bool) -> Any:
+    out = x.copy()
+    for place in np.ndindex(*index.shape):
+        target = list(place)
+        target[dim] = index[place]
+        key = tuple(target)
+        out[key] = (
+            (out[key] | src[place] if x.dtype == bool else out[key] + src[place]) if add else src[place]
+        )
+    return out
+
+
+scatter = op(
+    "scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor",
+    family=WRITE,
+    vjp=lambda g, x, index, src, r, dim: (
+        ops.scatter(g, dim, index, ops.zeros_like(src)),
+        None,
+        ops.gather(g, dim, index),
+    ),
+    oracle=lambda x, dim, index, src: _scattered(x, dim, index, src, False),
+    doc="input with out[index[i][j]][j] = src[i][j] for dim 0, and so on; the last of equal indices wins.",
+    example="tenora.scatter(tenora.zeros(3), 0, tenora.tensor([1]), tenora.ones(1))",
+    method=True,
+    inplace=True,
+)
+scatter_value = op(
+    "scatter_value(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor",
+    family=WRITE,
+    dtype="",
+    shape="",
+    prepare="",
+    composite=lambda x, index, dim, value: ops.scatter(
+        x, dim, index, ops.full_like(index, value, dtype=x.dtype)
+    ),
+    samples=lambda draw: [sample(*s.arguments[:3], 1) for s in scatters(draw)],
+    oracle=lambda x, dim, index, value: _scattered(
+        x, dim, index, np.full(index.shape, value, x.dtype), False
+    ),
+    doc="scatter of one number.",
+    example="tenora.scatter(tenora.zeros(3), 0, tenora.tensor([1]), 5.0)",
+    public="scatter",
+    method=True,
+    inplace=True,
+)
+scatter_add = op(
+    "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor",
+    family=WRITE,
+    dtypes=NUMBERS,
+    samples=additions,
+    vjp=lambda g, x, index, src, r, dim: (g, None, ops.gather(g, dim, index)),
+    oracle=lambda x, dim, index, src: _scattered(x, dim, index, src, True),
+    tolerance="reduction",
+    doc="input with src added at the places that scatter writes.",
+    example="tenora.scatter_add(tenora.zeros(3), 0, tenora.tensor([1, 1]), tenora.ones(2))",
+    method=True,
+    inplace=True,
+)
+index_select = op(
+    "index_select(input: Tensor, dim: int, index: Tensor) -> Tensor",
+    family=READ,
+    dtype="indexing",
+    shape="index_select",
+    prepare="index_select",
+    kernel="index",
+    samples=selections,
+    vjp=lambda g, x, index, r, dim: (_add_rows(ops.zeros_like(x), dim, index, g), None),
+    oracle=lambda x, dim, index: (
+        np.stack([np.moveaxis(x, dim, 0)[i] for i in index], dim)
+        if len(index)
+        else np.empty([0 if d == dim % x.ndim else n for d, n in enumerate(x.shape)], x.dtype)
+    ),
+    doc="The named indices of one dim.",
+    example="tenora.index_select(tenora.tensor([[1, 2], [3, 4]]), 1, tenora.tensor([1, 0]))",
+    method=True,
+)
+
+
+def _add_rows(x: Any, dim: Any, index: Any, src: Any) -> Any:
+    moved = ops.index_put(ops.transpose(x, 0, dim), ops.transpose(src, 0, dim), [index], accumulate=True)
+    return ops.transpose(moved, 0, dim)
+
+
+index_add = op(
+    "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor",
+    family=WRITE,
+    dtype="",
+    shape="",
+    prepare="",
+    dtypes=NUMBERS,
+    tolerance="reduction",
+    composite=lambda x, index, source, dim: _add_rows(x, dim, index, source),
+    samples=lambda draw: [
+        sample(s.arguments[0], s.arguments[1], s.arguments[2], draw.array(*_selected(s.arguments)))
+        for s in selections(draw)
+    ],
+    oracle=lambda x, dim, index, source: _rows_added(x, dim, index, source),
+    doc="input with the slices of source added at the named indices of a dim.",
+    example="tenora.index_add(tenora.zeros(3), 0, tenora.tensor([1, 1]), tenora.ones(2))",
+    method=True,
+    inplace=True,
+)
+
+
+def _selected(arguments: Any) -> list[int]:
+    x, dim, index = arguments
+    return [len(index) if d == dim % x.ndim else n for d, n in enumerate(x.shape)]
+
+
+def _rows_added(x: Any, dim: int, index: Any, source: Any) -> Any:
+    out = x.copy()
+    moved, rows = np.moveaxis(out, dim, 0), np.moveaxis(source, dim, 0)
+    for place, row in zip(index, rows, strict=True):
+        moved[place] = moved[place] + row
+    return out
+
+
+index = op(
+    "index(input: Tensor, indices: Tensor?[]) -> Tensor",
+    family=READ,
+    dtype="indexing",
+    shape="index",
+    prepare="index",
+    samples=reads,
+    vjp=lambda g, x, indices, r: (
+        ops.index_put(ops.zeros_like(x), g, indices, accumulate=True),
+        [None] * len(indices),
+    ),
+    oracle=lambda x, indices: x[numpy_index(indices)],
+    doc="x[i, j, ...] with index tensors or masks; None stands for a whole dim.",
+    example="tenora.ones(3, 4)[tenora.tensor([0, 2])]",
+    public="",
+)
+index_put = op(
+    "index_put(input: Tensor, values: Tensor, indices: Tensor?[], *, accumulate: bool = False) -> Tensor",
+    family=WRITE,
+    dtype="index_put",
+    shape="index_put",
+    prepare="index_put",
+    dtypes=NUMBERS,
+    samples=writes,
+    vjp=lambda g, x, values, indices, r, accumulate: (
+        g if accumulate else ops.index_put(g, ops.zeros_like(values), indices),
+        sum_to(ops.index(g, indices), values),
+        [None] * len(indices),
+    ),
+    oracle=lambda x, values, indices, accumulate=False: _put(x, values, indices, accumulate),
+    tolerance="reduction",
+    doc="input with x[i, j, ...] set to values, or values added to it.",
+    example="tenora.zeros(3).index_put_([tenora.tensor([0, 2])], tenora.ones(2))",
+    public="",
+    inplace=True,
+)
+
+
+def _put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
+    out = x.copy()
+    if accumulate:
+        np.add.at(out, numpy_index(indices), values)
+    else:
+        out[numpy_index(indices)] = values
+    return out
+
+
+def _nonzero(input: Any) -> Any:
+    """Counts (one wait for the device), then writes each place of a non-zero element to its rank among them."""
+    mask = ops.reshape(ops.ne(input, 0), (-1,))
+    found = int(ops.sum(mask))
+    size = input.numel()
+    rank = ops.cumsum(mask, 0)
+    target = ops.where(mask, ops.sub(rank, 1), found)
+    places = ops.iota(0, 1, size, device=input.device)
+    flat = ops.narrow(
+        ops.scatter(ops.full((found + 1,), 0, device=input.device), 0, target, places), 0, 0, found
+    )
+    columns = []
+    for length in reversed(input.shape):
+        columns.append(ops.remainder(flat, length) if size else flat)
+        flat = ops.floor_divide(flat, length) if size else flat
+    columns.reverse()
+    return ops.stack(columns, 1) if columns else ops.full((found, 0), 0, device=input.device)
+
+
+nonzero = op(
+    "nonzero(input: Tensor) -> Tensor",
+    family=DEPENDENT,
+    function=_nonzero,
+    differentiable=False,
+    samples=lambda draw: [*sortable(draw), sample(draw.array())],
+    oracle=lambda x: np.array([p for p in np.ndindex(*x.shape) if x[p] != 0], dtype=np.int64).reshape(
+        -1, x.ndim
+    ),
+    doc="The indices of the elements that are not zero, one row each.",
+    example="tenora.nonzero(tenora.tensor([0, 3, 4]))",
+    method=True,
+)
+
+
+def _masked_select(input: Any, mask: Any) -> Any:
+    both = ops.where(mask, True, ops.ne(input, 0)).shape
+    places = ops.select(ops.nonzero(ops.reshape(ops.expand(mask, both), (-1,))), 1, 0)
+    return ops.index_select(ops.reshape(ops.expand(input, both), (-1,)), 0, places)
+
+
+masked_select = op(
+    "masked_select(input: Tensor, mask: Tensor) -> Tensor",
+    family=DEPENDENT,
+    function=_masked_select,
+    samples=lambda draw: [
+        sample(draw.array(*a), draw.mask(*b))
+        for a, b in (
+            ((5,), (5,)),
+            ((3, 4), (3, 4)),
+            ((3, 4), (4,)),
+            ((3, 1), (4,)),
+            ((2, 3, 2, 2), (3, 1, 2)),
+            ((0,), (0,)),
+        )
+    ],
+    oracle=lambda x, mask: np.array(
+        [v for v, m in zip(*[a.reshape(-1) for a in np.broadcast_arrays(x, mask)], strict=True) if m],
+        dtype=x.dtype,
+    ),
+    doc="The elements where the mask holds, in row-major order.",
+    example="tenora.masked_select(tenora.tensor([1, 2, 3]), tenora.tensor([True, False, True]))",
+    method=True,
+)
+
+
+def _ordered(row: Any, descending: bool) -> list[int]:
+    values = row.tolist()
+    order = sorted(range(len(values)), key=values.__getitem__)
+    return sorted(range(len(values)), key=lambda i: -values[i]) if descending else order
+
+
+def _sorted(x: Any, dim: int, descending: bool) -> tuple[Any, Any]:
+    places = along(lambda row: np.array(_ordered(row, descending), dtype=np.int64), x, dim).astype(np.int64)
+    return _gathered(x, dim, places) if x.ndim else x, places
+
+
+def orderings(draw: Draw) -> Iterable[Sample]:
+    found = list(sortable(draw))
+    return [
+        *found,
+        sample(draw.array(3, 4), 0),
+        sample(draw.array(3, 4), -1, True),
+        sample(draw.array(2, 3, 2, 2), 1, True),
+    ]
+
+
+sort = op(
+    "sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> (Tensor, Tensor)",
+    family=SORT,
+    samples=orderings,
+    vjp=lambda g, x, values, indices, dim: ops.scatter(ops.zeros_like(x), dim, indices, g),
+    not_differentiable=(1,),
+    oracle=lambda x, dim=-1, descending=False: _sorted(x, dim, descending),
+    doc="Values in order along a dim, and where each was; equal ones keep their order, NaN is largest.",
+    example="tenora.sort(tenora.tensor([3, 1, 2])).values",
+    method=True,
+    result=("values", "indices"),
+)
+argsort = op(
+    "argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor",
+    family=SORT,
+    dtype="",
+    shape="",
+    prepare="",
+    composite=lambda x, dim, descending, stable: ops.sort(x, dim, descending, stable)[1],
+    differentiable=False,
+    samples=orderings,
+    oracle=lambda x, dim=-1, descending=False: _sorted(x, dim, descending)[1],
+    doc="The indices that sort.",
+    example="tenora.argsort(tenora.tensor([3, 1, 2]))",
+    method=True,
+)
+
+
+def _topk(x: Any, k: Any, dim: Any, largest: bool) -> tuple[Any, Any]:
+    values, indices = ops.sort(x, dim, largest)
+    return ops.clone(ops.narrow(values, dim, 0, k)), ops.clone(ops.narrow(indices, dim, 0, k))
+
+
+topk = op(
+    "topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> (Tensor, Tensor)",
+    family=SORT,
+    shape="topk",
+    samples=lambda draw: [
+        sample(draw.array(5), 2),
+        sample(draw.array(3, 4), 1, 0),
+        sample(draw.array(3, 4), 4, -1, False),
+        sample(draw.array(2, 3, 2, 2), 2, 1),
+        sample(draw.array(5), 0),
+        sample(draw.array(1, 2, 1, 3, 2), 3, 3, False),
+    ],
+    composite=lambda x, k, dim, largest: _topk(x, k, dim, largest),
+    vjp=lambda g, x, values, indices, dim: ops.scatter(ops.zeros_like(x), dim, indices, g),
+    not_differentiable=(1,),
+    oracle=lambda x, k, dim=-1, largest=True: tuple(
+        np.moveaxis(np.moveaxis(part, dim, 0)[:k], 0, dim) for part in _sorted(x, dim, largest)
+    ),
+    doc="The k largest (or smallest) elements along a dim, in order, and where they were.",
+    example="tenora.topk(tenora.tensor([3, 1, 2]), 2).indices",
+    method=True,
+    result=("values", "indices"),
+)
+embedding = op(
+    "embedding(input: Tensor, weight: Tensor) -> Tensor",
+    family=DEPENDENT,
+    dtypes=FLOATING,
+    composite=lambda index, weight: ops.index(weight, [index]),
+    samples=lambda draw: [
+        sample(draw.indices(5, *shape), draw.array(5, 3))
+        for shape in ((4,), (2, 3), (), (0,), (2, 1, 2), (1, 2, 1, 2))
+    ],
+    oracle=lambda index, weight: np.array([weight[i] for i in index.reshape(-1)]).reshape(
+        *index.shape, weight.shape[1]
+    ),
+    doc="The rows of weight that input names.",
+    example="tenora.nn.functional.embedding(tenora.tensor([0, 2]), tenora.ones(3, 4))",
+    public="",
+)

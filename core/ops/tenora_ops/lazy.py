@@ -1,0 +1,37 @@
+"""NumPy and SciPy for oracles and samples, imported at first use.
+
+- Oracles and samples are called by tests and conformance only; `import tenora` must not pay for them.
+- This is the only file of core's op records that names NumPy or SciPy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+
+class LazyModule:
+    """Stands for a module and imports it when an attribute is first read."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._module: ModuleType | None = None
+
+    def __getattr__(self, attribute: str) -> Any:
+        if self._module is None:
+            self._module = import_module(self._name)
+        return getattr(self._module, attribute)
+
+    def __repr__(self) -> str:
+        return f"<lazy module {self._name}>"
+
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = LazyModule("numpy")
+
+special: Any = LazyModule("scipy.special")
+
+__all__ = ["LazyModule", "np", "special"]

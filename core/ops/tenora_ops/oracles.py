@@ -1,0 +1,121 @@
+"""Helpers of oracles: element-wise Python mathematics and exact sums.
+
+- Oracles are told floating inputs as float64 or complex128, everything else in its own dtype, and answer in either.
+- `each` calls Python's math (the C library, not NumPy's vector loops); sums go through `math.fsum`, which is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tenora_ops.lazy import np
+
+Function = Callable[..., Any]
+
+
+def each(real: Function, complex_: Function | None = None) -> Function:
+    """Applies a function of Python numbers to broadcast arrays, element by element."""
+
+    def apply(*arrays: Any) -> Any:
+        spread = np.broadcast_arrays(*[np.asarray(a) for a in arrays])
+        is_complex = any(np.iscomplexobj(a) for a in spread)
+        function = complex_ if is_complex and complex_ is not None else real
+        out = np.empty(spread[0].shape, dtype=np.complex128 if is_complex else np.float64)
+        for index in np.ndindex(out.shape):
+            out[index] = _guarded(function, [a[index].item() for a in spread])
+        return out
+
+    return apply
+
+
+def _guarded(function: Function, values: list[Any]) -> Any:
+    try:
+        return function(*values)
+    except ZeroDivisionError:
+        return math.nan
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return math.nan
+
+
+def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
+    """The reduced dims, non-negative and ascending; None means all."""
+    if dim is None:
+        return tuple(range(ndim))
+    given = (dim,) if isinstance(dim, int) else tuple(dim)
+    return tuple(sorted(d % ndim for d in given)) if ndim else ()
+
+
+def rows(array: Any, dim: Any) -> tuple[Any, tuple[int, ...]]:
+    """The array as (kept positions, reduced elements), and the shape of what is kept."""
+    dims = dims_of(dim, array.ndim)
+    kept = [d for d in range(array.ndim) if d not in dims]
+    shape = tuple(array.shape[d] for d in kept)
+    count = math.prod(array.shape[d] for d in dims)
+    return array.transpose([*kept, *dims]).reshape(math.prod(shape), count), shape
+
+
+def reduced(function: Function, array: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Reduces with a function of one 1-d array of Python-sized length."""
+    array = np.asarray(array)
+    table, shape = rows(array, dim)
+    values = np.array([function(row) for row in table])
+    result = values.reshape(shape) if values.size else np.empty(shape, dtype=array.dtype)
+    if not keepdim:
+        return result
+    dims = dims_of(dim, array.ndim)
+    return result.reshape([1 if d in dims else n for d, n in enumerate(array.shape)])
+
+
+def exact_sum(row: Any) -> Any:
+    """The correctly rounded sum; integers exactly, modulo 2**64."""
+    values = row.tolist()
+    if any(isinstance(v, complex) for v in values):
+        return complex(math.fsum(v.real for v in values), math.fsum(v.imag for v in values))
+    if all(isinstance(v, int) for v in values):
+        return np.array(sum(values) & (2**64 - 1), dtype=np.uint64).astype(np.int64)
+    return math.fsum(values)
+
+
+def exact_mean(row: Any) -> Any:
+    return exact_sum(row) / len(row) if len(row) else math.nan
+
+
+def variance(row: Any, correction: float = 1.0) -> float:
+    """The sum of squared distances from the mean over n - correction."""
+    mean = exact_mean(row)
+    count = max(len(row) - correction, 0.0)
+    total = math.fsum(abs(v - mean) ** 2 for v in row.tolist())
+    return total / count if count else math.nan
+
+
+def along(function: Function, array: Any, dim: int) -> Any:
+    """Maps 1-d arrays along `dim` to 1-d arrays; a 0-d array counts as one row of one element."""
+    array = np.asarray(array)
+    if array.ndim == 0:
+        return np.asarray(function(array.reshape(1))).reshape(())
+    if array.size == 0:
+        return np.empty(array.shape, dtype=array.dtype)
+    moved = np.moveaxis(array, dim, -1)
+    table = np.array([function(row) for row in moved.reshape(-1, moved.shape[-1])])
+    return np.moveaxis(table.reshape(*moved.shape[:-1], table.shape[-1]), -1, dim)
+
+
+def contract(a: Any, b: Any) -> Any:
+    """The matrix product by its definition, one exact sum per element; 1-d operands as in matmul."""
+    a, b = np.asarray(a), np.asarray(b)
+    left = a[None, :] if a.ndim == 1 else a
+    right = b[:, None] if b.ndim == 1 else b
+    batch = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+    left = np.broadcast_to(left, batch + left.shape[-2:])
+    right = np.broadcast_to(right, batch + right.shape[-2:])
+    terms = left[..., :, :, None] * right[..., None, :, :]  # (..., M, K, N)
+    out = reduced(exact_sum, terms, terms.ndim - 2)
+    if terms.shape[-2] == 0:
+        out = np.zeros(out.shape, dtype=np.result_type(a, b))
+    if a.ndim == 1:
+        out = out[..., 0, :]
+    return out[..., 0] if b.ndim == 1 else out

@@ -1,0 +1,382 @@
+"""Random numbers: Philox 4x32-10 words, and the stated formulas that make numbers of them.
+
+- Word i of a call with (seed, offset) is word i % 4 of Philox4x32-10 with counter (offset + i // 4, 0) and key seed; a
+  call advances the generator by ceil(n / 4). Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (2011).
+- Uniform numbers in [0, 1): float32 (w >> 8) 2^-24; float16 (w >> 21) 2^-11; bfloat16 (w >> 24) 2^-8; float64 takes
+  two words, ((w0 >> 5) 2^26 + (w1 >> 6)) 2^-53.
+- Normal numbers: Box-Muller on pairs of uniforms (u, v), sqrt(-2 log(1 - u)) times cos(2 pi v) and sin(2 pi v), in
+  float32 for half types.
+- randint: low + floor(w (high - low) / 2^32) for ranges up to 2^31, else low + (w0 2^31 + (w1 >> 1)) mod (high - low).
+- randperm: the stable order of the keys w0 2^31 + (w1 >> 1). Bernoulli and dropout compare float32 uniforms with p.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_ops.formula import max_number, ops
+from tenora_ops.lazy import np
+from tenora_ops.record import Family, op
+from tenora_ops.samples import REALS, UNIT, Seed, numpy_dtype, sample
+
+RANDOM = Family("random", "", "", "", lambda draw: _sizes(draw), ("float32", "float64"), tolerance="few_ulp")
+SHAPES: tuple[tuple[int, ...], ...] = ((5,), (3, 4), (), (0,), (2, 3, 2), (1, 2, 1, 2, 3))
+#: Word shift and scale of a uniform number made of one word.
+ONE_WORD = {"float32": (2**8, 2.0**-24), "float16": (2**21, 2.0**-11), "bfloat16": (2**24, 2.0**-8)}
+
+
+def _sizes(draw: Any) -> Any:
+    return [sample(shape, generator=Seed(7 + i), dtype=draw.dtype) for i, shape in enumerate(SHAPES)]
+
+
+# ---- oracles: the generator in Python integers -------------------------------------------------------------------------
+def philox(counter: list[int], key: list[int]) -> list[int]:
+    """Ten rounds of Philox 4x32."""
+    c, k = list(counter), list(key)
+    for _ in range(10):
+        low, high = c[0] * 0xD2511F53, c[2] * 0xCD9E8D57
+        c = [(high >> 32) ^ c[1] ^ k[0], high & 0xFFFFFFFF, (low >> 32) ^ c[3] ^ k[1], low & 0xFFFFFFFF]
+        k = [(k[0] + 0x9E3779B9) & 0xFFFFFFFF, (k[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return c
+
+
+def words(seed: int, count: int, offset: int = 0) -> list[int]:
+    """The first `count` words of a generator."""
+    key = [seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF]
+    found: list[int] = []
+    for block in range(offset, offset + -(-count // 4)):
+        found += philox([block & 0xFFFFFFFF, block >> 32, 0, 0], key)
+    return found[:count]
+
+
+def uniforms(seed: int, count: int, dtype: str) -> list[float]:
+    if dtype == "float64":
+        w = words(seed, 2 * count)
+        return [((w[2 * i] >> 5) * 2**26 + (w[2 * i + 1] >> 6)) * 2.0**-53 for i in range(count)]
+    divisor, scale = ONE_WORD[dtype]
+    return [(w // divisor) * scale for w in words(seed, count)]
+
+
+def normals(seed: int, count: int, dtype: str) -> list[float]:
+    u = uniforms(seed, 2 * -(-count // 2), "float64" if dtype == "float64" else "float32")
+    found = []
+    for i in range(0, len(u), 2):
+        radius = math.sqrt(-2 * math.log1p(-u[i]))
+        found += [radius * math.cos(2 * math.pi * u[i + 1]), radius * math.sin(2 * math.pi * u[i + 1])]
+    return found[:count]
+
+
+def _count(size: Any) -> int:
+    return math.prod(size)
+
+
+# ---- ops ---------------------------------------------------------------------------------------------------------------
+random_bits = op(
+    "random_bits(size: int[], *, generator: Generator? = None, device: device? = None) -> Tensor",
+    family=RANDOM,
+    dtype="uint32",
+    shape="full",
+    prepare="random",
+    random=True,
+    dtypes=("uint32",),
+    samples=lambda draw: [sample(shape, generator=Seed(3 + i)) for i, shape in enumerate(SHAPES)],
+    oracle=lambda size, generator: np.array(words(generator.seed, _count(size)), dtype=np.uint32).reshape(
+        size
+    ),
+    doc="Random 32-bit words.",
+    example="tenora.rand(3)",
+    tolerance="exact",
+    public="",
+)
+
+
+def _uniform(size: Any, dtype: Any, generator: Any, device: Any) -> Any:
+    """Uniform numbers by the formula of their dtype."""
+    size = (size,) if isinstance(size, int) else tuple(size)
+    if dtype == _engine.float64:
+        bits = ops.random_bits((*size, 2), generator=generator, device=device)
+        high = ops.to(ops.floor_divide(ops.select(bits, -1, 0), 2**5), dtype)
+        low = ops.to(ops.floor_divide(ops.select(bits, -1, 1), 2**6), dtype)
+        return (high * 2.0**26 + low) * 2.0**-53
+    name = str(dtype).rsplit(".", 1)[-1]
+    if name not in ONE_WORD:
+        raise RuntimeError(
+            f"[rand] dtype must be real and floating: got {name}. Use randint for integers, or draw and combine two parts."
+        )
+    divisor, scale = ONE_WORD[name]
+    bits = ops.random_bits(size, generator=generator, device=device)
+    return ops.to(ops.floor_divide(bits, divisor), dtype) * scale
+
+
+def _rand(size: Any, generator: Any, dtype: Any, device: Any) -> Any:
+    return _uniform(size, dtype or _engine.default_dtype(), generator, device)
+
+
+SIZE = "size: int[], *, generator: Generator? = None, dtype: dtype? = None, device: device? = None"
+rand = op(
+    f"rand({SIZE}) -> Tensor",
+    family=RANDOM,
+    dtypes=REALS,
+    function=_rand,
+    differentiable=False,
+    tolerance="exact",
+    oracle=lambda size, generator, dtype: np.array(uniforms(generator.seed, _count(size), dtype)).reshape(
+        size
+    ),
+    doc="Uniform numbers in [0, 1).",
+    example="tenora.rand(2, 3)",
+)
+
+
+def _randn(size: Any, generator: Any, dtype: Any, device: Any) -> Any:
+    size = (size,) if isinstance(size, int) else tuple(size)
+    dtype = dtype or _engine.default_dtype()
+    wide = _engine.float64 if dtype == _engine.float64 else _engine.float32
+    count = math.prod(size)
+    pairs = _uniform(((count + 1) // 2, 2), wide, generator, device)
+    radius = ops.sqrt(ops.log(1 - ops.select(pairs, 1, 0)) * -2.0)
+    angle = ops.select(pairs, 1, 1) * (2 * math.pi)
+    both = ops.stack([radius * ops.cos(angle), radius * ops.sin(angle)], 1)
+    flat = ops.narrow(ops.reshape(both, (-1,)), 0, 0, count)
+    found = ops.clone(ops.reshape(flat, size))
+    return found if dtype == wide else ops.to(found, dtype)
+
+
+randn = op(
+    f"randn({SIZE}) -> Tensor",
+    family=RANDOM,
+    function=_randn,
+    differentiable=False,
+    oracle=lambda size, generator, dtype: np.array(normals(generator.seed, _count(size), dtype)).reshape(
+        size
+    ),
+    doc="Standard normal numbers (Box-Muller).",
+    example="tenora.randn(2, 3)",
+    tolerance="transcendental",
+)
+
+
+def _whole(bits_pairs: Any) -> Any:
+    """62-bit keys of pairs of words."""
+    high = ops.to(ops.select(bits_pairs, -1, 0), _engine.int64)
+    low = ops.to(ops.select(bits_pairs, -1, 1), _engine.int64)
+    return ops.floor_divide(high, 2) * 2**31 + ops.floor_divide(low, 2)
+
+
+def _randint(low: int, high: int, size: Any, generator: Any, dtype: Any, device: Any) -> Any:
+    size = (size,) if isinstance(size, int) else tuple(size)
+    span = high - low
+    if span <= 0:
+        raise RuntimeError(
+            f"[randint] low must be below high: got low {low}, high {high}. Exchange or widen the bounds."
+        )
+    if span <= 2**31:
+        bits = ops.to(ops.random_bits(size, generator=generator, device=device), _engine.int64)
+        found = ops.floor_divide(bits * span, 2**32) + low
+    else:
+        found = (
+            ops.remainder(_whole(ops.random_bits((*size, 2), generator=generator, device=device)), span) + low
+        )
+    return found if dtype in (None, _engine.int64) else ops.to(found, dtype)
+
+
+def _randint_oracle(low: int, high: int, size: Any, generator: Any, dtype: str = "int64") -> Any:
+    span, count = high - low, _count(size)
+    if span <= 2**31:
+        values = [low + (w * span >> 32) for w in words(generator.seed, count)]
+    else:
+        w = words(generator.seed, 2 * count)
+        values = [low + ((w[2 * i] // 2 * 2**31 + w[2 * i + 1] // 2) % span) for i in range(count)]
+    return np.array(values, dtype=numpy_dtype(dtype)).reshape(size)
+
+
+INTEGER = "size: int[], *, generator: Generator? = None, dtype: dtype? = None, device: device? = None"
+randint = op(
+    f"randint(low: int, high: int, {INTEGER}) -> Tensor",
+    family=RANDOM,
+    function=_randint,
+    differentiable=False,
+    dtypes=("int64", "int32"),
+    tolerance="exact",
+    samples=lambda draw: [
+        sample(low, high, size, generator=Seed(i), dtype=draw.dtype)
+        for i, (low, high, size) in enumerate(
+            [
+                (0, 10, (5,)),
+                (-3, 4, (3, 4)),
+                (7, 8, ()),
+                (0, 2**31, (6,)),
+                (0, 2, (0,)),
+                (-(2**31), 2**31 - 1, (2, 3)),
+            ]
+        )
+    ],
+    oracle=_randint_oracle,
+    doc="Whole numbers in [low, high).",
+    example="tenora.randint(0, 10, (3,))",
+)
+randint_high = op(
+    f"randint_high(high: int, {INTEGER}) -> Tensor",
+    family=RANDOM,
+    function=lambda high, size, generator, dtype, device: _randint(0, high, size, generator, dtype, device),
+    differentiable=False,
+    dtypes=("int64",),
+    tolerance="exact",
+    samples=lambda draw: [
+        sample(high, size, generator=Seed(i))
+        for i, (high, size) in enumerate(
+            [(10, (5,)), (3, (3, 4)), (1, ()), (100, (6,)), (2, (0,)), (7, (2, 2))]
+        )
+    ],
+    oracle=lambda high, size, generator: _randint_oracle(0, high, size, generator),
+    doc="Whole numbers in [0, high).",
+    example="tenora.randint(10, (3,))",
+    public="randint",
+)
+
+
+def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
+    keys = _whole(ops.random_bits((n, 2), generator=generator, device=device))
+    order = ops.argsort(keys, 0, False, True)
+    return order if dtype in (None, _engine.int64) else ops.to(order, dtype)
+
+
+def _randperm_oracle(n: int, generator: Any, dtype: str = "int64") -> Any:
+    w = words(generator.seed, 2 * n)
+    keys = [w[2 * i] // 2 * 2**31 + w[2 * i + 1] // 2 for i in range(n)]
+    return np.array(sorted(range(n), key=keys.__getitem__), dtype=numpy_dtype(dtype))
+
+
+randperm = op(
+    "randperm(n: int, *, generator: Generator? = None, dtype: dtype? = None, device: device? = None) -> Tensor",
+    family=RANDOM,
+    function=_randperm,
+    differentiable=False,
+    dtypes=("int64", "int32"),
+    tolerance="exact",
+    samples=lambda draw: [sample(n, generator=Seed(n), dtype=draw.dtype) for n in (5, 0, 1, 17, 64, 2)],
+    oracle=_randperm_oracle,
+    doc="The numbers 0 to n - 1 in random order.",
+    example="tenora.randperm(5)",
+)
+
+
+def _uniform_like(input: Any, low: float, high: float, generator: Any) -> Any:
+    found = _uniform(input.shape, input.dtype, generator, input.device)
+    return found * (high - low) + low
+
+
+uniform = op(
+    "uniform(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator? = None) -> Tensor",
+    family=RANDOM,
+    function=_uniform_like,
+    differentiable=False,
+    shape_only=("input",),
+    samples=lambda draw: [sample(draw.array(*s), -2.0, 3.0, generator=Seed(i)) for i, s in enumerate(SHAPES)],
+    oracle=lambda x, low, high, generator: (
+        np.array(uniforms(generator.seed, x.size, _name(x))).reshape(x.shape) * (high - low) + low
+    ),
+    doc="Uniform numbers in [low, high), of the shape of input: the functional form of uniform_.",
+    example="tenora.zeros(3).uniform_(-1, 1)",
+    public="",
+    inplace=True,
+)
+
+
+def _name(x: Any) -> str:
+    """Oracles are told float64; the drawn dtype travels in the array's metadata."""
+    return str((x.dtype.metadata or {}).get("drawn", x.dtype.name))
+
+
+def _normal_like(input: Any, mean: float, std: float, generator: Any) -> Any:
+    return _randn(input.shape, generator, input.dtype, input.device) * std + mean
+
+
+normal = op(
+    "normal(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator? = None) -> Tensor",
+    family=RANDOM,
+    function=_normal_like,
+    differentiable=False,
+    shape_only=("input",),
+    samples=lambda draw: [sample(draw.array(*s), 1.0, 2.0, generator=Seed(i)) for i, s in enumerate(SHAPES)],
+    oracle=lambda x, mean, std, generator: (
+        np.array(normals(generator.seed, x.size, _name(x))).reshape(x.shape) * std + mean
+    ),
+    doc="Normal numbers, of the shape of input: the functional form of normal_.",
+    example="tenora.zeros(3).normal_()",
+    tolerance="transcendental",
+    public="",
+    inplace=True,
+)
+
+
+def _bernoulli(input: Any, generator: Any) -> Any:
+    below = ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), input)
+    return ops.to(below, input.dtype)
+
+
+bernoulli = op(
+    "bernoulli(input: Tensor, *, generator: Generator? = None) -> Tensor",
+    family=RANDOM,
+    function=_bernoulli,
+    differentiable=False,
+    dtypes=REALS,
+    domain=UNIT,
+    tolerance="exact",
+    samples=lambda draw: [sample(draw.array(*s), generator=Seed(i)) for i, s in enumerate(SHAPES)],
+    oracle=lambda p, generator: np.array(
+        [
+            u < q
+            for u, q in zip(uniforms(generator.seed, p.size, "float32"), p.reshape(-1).tolist(), strict=True)
+        ],
+        dtype=float,
+    ).reshape(p.shape),
+    doc="1 with the probability that input states, else 0.",
+    example="tenora.bernoulli(tenora.full((3,), 0.5))",
+    method=True,
+)
+bernoulli_p = op(
+    "bernoulli_p(input: Tensor, p: float = 0.5, *, generator: Generator? = None) -> Tensor",
+    family=RANDOM,
+    function=lambda input, p, generator: ops.to(
+        ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), p), input.dtype
+    ),
+    differentiable=False,
+    shape_only=("input",),
+    dtypes=("float32", "float64", "int64", "bool"),
+    tolerance="exact",
+    samples=lambda draw: [sample(draw.array(*s), 0.3, generator=Seed(i)) for i, s in enumerate(SHAPES)],
+    oracle=lambda x, p, generator: np.array(
+        [u < float(np.float32(p)) for u in uniforms(generator.seed, x.size, "float32")], dtype=x.dtype
+    ).reshape(x.shape),
+    doc="1 with probability p, else 0, of the shape of input: the functional form of bernoulli_.",
+    example="tenora.zeros(3).bernoulli_(0.5)",
+    public="",
+    inplace="bernoulli_",
+)
+
+
+def _dropout(x: Any, p: Any, training: bool) -> Any:
+    if not training:
+        return x
+    bits = ops.random_bits(x.shape, device=x.device)
+    chance = ops.to(ops.floor_divide(bits, 2**8), _engine.float32) * 2.0**-24
+    return ops.where(ops.ge(chance, p), x * (1.0 / max_number(1.0 - p, 1e-30)), 0)
+
+
+dropout = op(
+    "dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor",
+    family=RANDOM,
+    composite=_dropout,
+    samples=lambda draw: [
+        *[sample(draw.array(*s), p, False) for s, p in (((5,), 0.5), ((3, 4), 0.1), ((), 0.5), ((0,), 0.5))],
+        sample(draw.array(3, 4), 0.0, True),
+        sample(draw.array(3, 4), 1.0, True),
+    ],
+    oracle=lambda x, p, training: np.zeros_like(x) if training and p == 1 else x,
+    doc="Elements zeroed with probability p, the others scaled by 1 / (1 - p) (Srivastava et al. 2014).",
+    example="tenora.nn.functional.dropout(tenora.ones(4), 0.5)",
+    public="",
+)

@@ -1,0 +1,316 @@
+"""Rounding, remainders, signs and extremes, element by element."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from tenora_ops.formula import is_complex, is_number, ops, sum_to
+from tenora_ops.lazy import np
+from tenora_ops.oracles import each
+from tenora_ops.record import Family, op
+from tenora_ops.samples import (
+    ALL,
+    COMPLEX,
+    NONZERO,
+    NUMBERS,
+    ORDERED,
+    REALS,
+    SIGNED,
+    Domain,
+    Draw,
+    Sample,
+    binary,
+    sample,
+    unary,
+)
+
+BINARY = Family("pointwise", "promote", "broadcast", "pointwise", binary, ALL, tolerance="exact_or_1ulp")
+
+UNARY = Family("pointwise", "promote", "same", "pointwise", unary, NUMBERS, tolerance="exact_or_1ulp")
+
+ROUNDING = Family(
+    "rounding", "promote_real", "same", "pointwise", unary, REALS, Domain(avoid=(0.5, 1.5, -0.5))
+)
+
+COMPOSITE = Family("pointwise", "", "", "", binary, REALS, tolerance="few_ulp")
+
+ORDERED_NUMBERS = tuple(d for d in ORDERED if d != "bool")
+
+
+def bounds(draw: Draw) -> Iterable[Sample]:
+    """Lower and upper bounds as numbers and as tensors."""
+    low, high = (-1, 2) if draw.is_integer else (-1.3, 1.7)
+    found = [
+        sample(draw.array(3, 4), low, high),
+        sample(draw.array(5), low),
+        sample(draw.array(2, 3, 2, 2), None, high),
+        sample(draw.array(0), low, high),
+        sample(draw.array(), low, high),
+    ]
+    tensors = Domain(-2.0, -0.5), Domain(0.5, 2.0)
+    return [
+        *found,
+        sample(draw.array(3, 4), draw.array(4, domain=tensors[0]), draw.array(3, 1, domain=tensors[1])),
+    ]
+
+
+def _divide_rounded(input: Any, other: Any, rounding_mode: str | None) -> Any:
+    """Chooses by dtype, which a Program does not know."""
+    if rounding_mode is None:
+        return ops.div(input, other)
+    if rounding_mode == "floor":
+        return ops.floor_divide(input, other)
+    if rounding_mode != "trunc":
+        raise ValueError(
+            f"[div] unknown rounding_mode: got {rounding_mode!r}, expected None, 'floor' or 'trunc'. Pass one of these."
+        )
+    floor = ops.floor_divide(input, other)
+    if floor.dtype.is_floating_point:
+        return ops.trunc(ops.div(input, other))
+    inexact = ops.logical_and(ops.ne(ops.remainder(input, other), 0), ops.lt(floor, 0))
+    return ops.add(floor, ops.to(inexact, floor.dtype))
+
+
+div_mode = op(
+    "div_mode(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str?) -> Tensor",
+    family=COMPOSITE,
+    dtypes=SIGNED + ("float32", "float64"),
+    domain=NONZERO,
+    function=_divide_rounded,
+    samples=lambda draw: [
+        sample(draw.array(3, 4), draw.array(4), rounding_mode="trunc"),
+        sample(draw.array(3, 4), draw.array(3, 1), rounding_mode="floor"),
+        sample(draw.array(5), 2, rounding_mode="trunc"),
+        sample(draw.array(5), -3, rounding_mode="floor"),
+        sample(draw.array(0), 2, rounding_mode="trunc"),
+        sample(draw.array(), draw.array(), rounding_mode="floor"),
+    ],
+    tolerance="exact",
+    oracle=lambda a, b, rounding_mode: (
+        each(lambda x, y: math.trunc(x / y))(a, b)
+        if rounding_mode == "trunc"
+        else each(lambda x, y: x // y)(a, b)
+    ),
+    doc="Quotient rounded towards zero ('trunc') or down ('floor').",
+    example="tenora.div(tenora.tensor([7, -7]), 2, rounding_mode='trunc')",
+    public="div",
+    method=True,
+)
+
+sign = op(
+    "sign(input: Tensor) -> Tensor",
+    family=UNARY,
+    dtype="promote_real",
+    dtypes=ORDERED_NUMBERS,
+    domain=NONZERO,
+    vjp=lambda g, x, r: ops.zeros_like(x),
+    tolerance="exact",
+    oracle=lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype),
+    doc="-1, 0 or 1.",
+    example="tenora.sign(tenora.tensor([3, 0, -2]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+sgn = op(
+    "sgn(input: Tensor) -> Tensor",
+    family=COMPOSITE,
+    dtypes=REALS + COMPLEX,
+    domain=NONZERO,
+    samples=unary,
+    composite=lambda x: ops.where(ops.eq(x, 0), 0, x / ops.abs(x)) if is_complex(x) else ops.sign(x),
+    oracle=lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))),
+    doc="x / |x|, 0 at 0: the sign, and its extension to complex numbers.",
+    example="tenora.sgn(tenora.tensor([3.0, 0.0, -2.0]))",
+    method=True,
+    inplace=True,
+)
+
+maximum = op(
+    "maximum(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED,
+    vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.gt),
+    tolerance="exact",
+    oracle=lambda a, b: np.where(np.asarray(a) > np.asarray(b), a, b),
+    doc="The larger element; NaN wins. Equal elements share the gradient.",
+    example="tenora.maximum(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
+    method=True,
+    out=True,
+)
+
+minimum = op(
+    "minimum(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED,
+    vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.lt),
+    tolerance="exact",
+    oracle=lambda a, b: np.where(np.asarray(a) < np.asarray(b), a, b),
+    doc="The smaller element; NaN wins. Equal elements share the gradient.",
+    example="tenora.minimum(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
+    method=True,
+    out=True,
+)
+
+
+def _extreme_gradients(g: Any, a: Any, b: Any, wins: Any) -> tuple[Any, Any]:
+    shared = ops.where(ops.eq(a, b), g * 0.5, 0)
+    return sum_to(ops.where(wins(a, b), g, shared), a), sum_to(ops.where(wins(b, a), g, shared), b)
+
+
+floor_divide = op(
+    "floor_divide(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED_NUMBERS,
+    checks_data=True,
+    domain=NONZERO,
+    vjp=lambda g, a, b, r: (_zeros(a), _zeros(b)),
+    tolerance="exact",
+    oracle=lambda a, b: each(lambda x, y: x // y)(a, b),
+    doc="floor(input / other), Python's //.",
+    example="tenora.floor_divide(tenora.tensor([7, -7]), 2)",
+    method=True,
+    inplace=True,
+    out=True,
+    operator="floordiv",
+)
+
+
+def _zeros(like: Any) -> Any:
+    return None if is_number(like) else ops.zeros_like(like)
+
+
+remainder = op(
+    "remainder(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED_NUMBERS,
+    checks_data=True,
+    domain=NONZERO,
+    vjp=lambda g, a, b, r: (sum_to(g, a), sum_to(-g * ops.floor_divide(a, b), b)),
+    tolerance="few_ulp",
+    oracle=lambda a, b: each(lambda x, y: x % y)(a, b),
+    doc="input - other * floor(input / other): Python's %, the sign of the divisor.",
+    example="tenora.remainder(tenora.tensor([7, -7]), 3)",
+    method=True,
+    inplace=True,
+    out=True,
+    operator="mod",
+)
+
+floor = op(
+    "floor(input: Tensor) -> Tensor",
+    family=ROUNDING,
+    domain=Domain(avoid=(-1.0, 0.0, 1.0, 2.0)),
+    vjp=lambda g, x, r: ops.zeros_like(x),
+    oracle=each(math.floor),
+    doc="The largest whole number not above x.",
+    example="tenora.floor(tenora.tensor([1.5, -1.5]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+ceil = op(
+    "ceil(input: Tensor) -> Tensor",
+    family=ROUNDING,
+    domain=Domain(avoid=(-1.0, 0.0, 1.0, 2.0)),
+    vjp=lambda g, x, r: ops.zeros_like(x),
+    oracle=each(math.ceil),
+    doc="The smallest whole number not below x.",
+    example="tenora.ceil(tenora.tensor([1.5, -1.5]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+trunc = op(
+    "trunc(input: Tensor) -> Tensor",
+    family=ROUNDING,
+    domain=Domain(avoid=(-1.0, 1.0, 2.0)),
+    vjp=lambda g, x, r: ops.zeros_like(x),
+    oracle=each(math.trunc),
+    doc="The whole part, rounded towards zero.",
+    example="tenora.trunc(tenora.tensor([1.5, -1.5]))",
+    method=True,
+    inplace=True,
+    out=True,
+    aliases=("fix",),
+)
+
+round = op(
+    "round(input: Tensor) -> Tensor",
+    family=ROUNDING,
+    vjp=lambda g, x, r: ops.zeros_like(x),
+    oracle=each(builtins.round),
+    doc="The nearest whole number, halves to the even one.",
+    example="tenora.round(tenora.tensor([0.5, 1.5, -1.2]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+frac = op(
+    "frac(input: Tensor) -> Tensor",
+    family=COMPOSITE,
+    domain=Domain(avoid=(-1.0, 0.0, 1.0, 2.0)),
+    samples=unary,
+    composite=lambda x: x - ops.trunc(x),
+    oracle=each(lambda x: math.fmod(x, 1.0)),
+    doc="x - trunc(x).",
+    example="tenora.frac(tenora.tensor([1.5, -1.25]))",
+    method=True,
+    inplace=True,
+)
+
+clamp = op(
+    "clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED_NUMBERS,
+    domain=Domain(avoid=(-1.3, 1.7, -1.0, 2.0)),
+    samples=bounds,
+    composite=lambda x, low, high: _clamped(x, low, high),
+    vjp=lambda g, x, low, high, r: _clamp_gradients(g, x, low, high),
+    tolerance="exact",
+    oracle=lambda x, low=None, high=None: np.minimum(
+        np.maximum(x, -np.inf if low is None else low), np.inf if high is None else high
+    ),
+    doc="min(max(x, low), high); NaN stays.",
+    example="tenora.clamp(tenora.tensor([-2.0, 0.5, 3.0]), -1, 1)",
+    method=True,
+    inplace=True,
+    out=True,
+    aliases=("clip",),
+)
+
+
+def _clamped(x: Any, low: Any, high: Any) -> Any:
+    if low is not None:
+        x = ops.maximum(x, low)
+    return x if high is None else ops.minimum(x, high)
+
+
+def _clamp_gradients(g: Any, x: Any, low: Any, high: Any) -> tuple[Any, Any, Any]:
+    """The bound that was taken receives the gradient; the upper one where the bounds cross."""
+    above = None if low is None else ops.ge(x, low)
+    below = None if high is None else ops.le(x, high)
+    inside = below if above is None else above if below is None else ops.logical_and(above, below)
+    to_x = sum_to(g if inside is None else ops.where(inside, g, 0), x)
+    to_low = to_high = None
+    if low is not None and not is_number(low):
+        taken = ops.lt(x, low)
+        taken = taken if high is None else ops.logical_and(taken, ops.le(low, high))
+        to_low = sum_to(ops.where(taken, g, 0), low)
+    if high is not None and not is_number(high):
+        taken = ops.gt(x, high)
+        taken = taken if low is None else ops.logical_or(taken, ops.gt(low, high))
+        to_high = sum_to(ops.where(taken, g, 0), high)
+    return to_x, to_low, to_high

@@ -1,0 +1,153 @@
+"""Choice between tensors, and mixtures of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tenora_ops.formula import conj, is_number, ops, sum_to
+from tenora_ops.lazy import np
+from tenora_ops.record import Family, op
+from tenora_ops.samples import (
+    ALL,
+    FLOATING,
+    NONZERO,
+    NUMBERS,
+    REALS,
+    SIGNED,
+    Draw,
+    Sample,
+    binary,
+    sample,
+)
+
+BINARY = Family("pointwise", "promote", "broadcast", "pointwise", binary, ALL, tolerance="exact_or_1ulp")
+
+COMPOSITE = Family("pointwise", "", "", "", binary, REALS, tolerance="few_ulp")
+
+
+def choices(draw: Draw) -> Iterable[Sample]:
+    """A condition and two alternatives."""
+    return [
+        sample(draw.mask(3, 4), draw.array(3, 4), draw.array(3, 4)),
+        sample(draw.mask(4), draw.array(3, 1), draw.array(2, 1, 1)),
+        sample(draw.mask(2, 3), draw.array(2, 3), 2),
+        sample(draw.mask(2, 3), 3, draw.array(3)),
+        sample(draw.mask(), draw.array(5), draw.array()),
+        sample(draw.mask(2, 0, 3), draw.array(3), draw.array(2, 1, 1)),
+    ]
+
+
+def fills(draw: Draw) -> Iterable[Sample]:
+    return [
+        sample(draw.array(3, 4), draw.mask(3, 4), 2),
+        sample(draw.array(3, 4), draw.mask(4), draw.array()),
+        sample(draw.array(2, 3, 2, 2), draw.mask(3, 1, 2), 1),
+        sample(draw.array(), draw.mask(), 3),
+        sample(draw.array(0), draw.mask(0), 3),
+        sample(draw.array(5), draw.mask(), 1),
+    ]
+
+
+def weights(draw: Draw) -> Iterable[Sample]:
+    return [
+        sample(draw.array(3, 4), draw.array(3, 4), 0.25),
+        sample(draw.array(3, 4), draw.array(4), draw.array(3, 1)),
+        sample(draw.array(2, 3, 2, 2), draw.array(2), 0.75),
+        sample(draw.array(), draw.array(), 0.5),
+        sample(draw.array(0), draw.array(0), 0.5),
+        sample(draw.array(1, 2, 1, 3, 2), draw.array(2), draw.array(3, 1)),
+    ]
+
+
+def three(draw: Draw) -> Iterable[Sample]:
+    """Three operands and a factor."""
+    shapes = (
+        ((3, 4), (3, 4), (3, 4)),
+        ((3, 4), (4,), (3, 1)),
+        ((), (2, 3), ()),
+        ((0,), (1,), (0,)),
+        ((2, 3, 2, 2), (2,), ()),
+    )
+    found = [sample(*[draw.array(*shape) for shape in group], value=2) for group in shapes]
+    return [*found, sample(draw.array(5), draw.array(5), draw.array(5))]
+
+
+where = op(
+    "where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtype="where",
+    samples=choices,
+    vjp=lambda g, c, a, b, r: (None, sum_to(ops.where(c, g, 0), a), sum_to(ops.where(c, 0, g), b)),
+    tolerance="exact",
+    oracle=lambda c, a, b: np.where(c, a, b),
+    doc="input where the condition holds, other elsewhere.",
+    example="tenora.where(tenora.tensor([True, False]), 1.0, tenora.tensor([5.0, 6.0]))",
+)
+
+masked_fill = op(
+    "masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor",
+    family=COMPOSITE,
+    dtypes=NUMBERS,
+    samples=fills,
+    composite=lambda x, mask, value: ops.where(mask, value, x),
+    vjp=lambda g, x, mask, value, r: (
+        sum_to(ops.where(mask, 0, g), x),
+        None,
+        sum_to(ops.where(mask, g, 0), value),
+    ),
+    tolerance="exact",
+    oracle=lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
+    doc="input with value where the mask holds.",
+    example="tenora.masked_fill(tenora.tensor([1.0, 2.0]), tenora.tensor([True, False]), 9.0)",
+    method=True,
+    inplace=True,
+)
+
+lerp = op(
+    "lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtypes=FLOATING,
+    samples=weights,
+    composite=lambda a, b, w: a + w * (b - a),
+    vjp=lambda g, a, b, w, r: (
+        sum_to(g * conj(1 - w), a),
+        sum_to(g * conj(w), b),
+        None if is_number(w) else sum_to(g * conj(b - a), w),
+    ),
+    tolerance="few_ulp",
+    oracle=lambda a, b, w: a * (1 - w) + b * w,
+    doc="input + weight * (end - input).",
+    example="tenora.lerp(tenora.tensor([0.0, 2.0]), tenora.tensor([4.0, 4.0]), 0.25)",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+addcmul = op(
+    "addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor",
+    family=COMPOSITE,
+    dtypes=SIGNED + FLOATING,
+    samples=three,
+    composite=lambda x, a, b, value: x + a * b * value,
+    oracle=lambda x, a, b, value=1: np.add(x, np.multiply(np.multiply(a, b), value)),
+    tolerance="transcendental",
+    doc="input + value * tensor1 * tensor2.",
+    example="tenora.addcmul(tenora.tensor([1.0]), tenora.tensor([2.0]), tenora.tensor([3.0]), value=0.5)",
+    method=True,
+    inplace=True,
+)
+
+addcdiv = op(
+    "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor",
+    family=COMPOSITE,
+    dtypes=FLOATING,
+    domain=NONZERO,
+    samples=three,
+    composite=lambda x, a, b, value: x + a / b * value,
+    oracle=lambda x, a, b, value=1: x + value * np.true_divide(a, b),
+    tolerance="transcendental",
+    doc="input + value * tensor1 / tensor2.",
+    example="tenora.addcdiv(tenora.tensor([1.0]), tenora.tensor([2.0]), tenora.tensor([4.0]), value=0.5)",
+    method=True,
+    inplace=True,
+)

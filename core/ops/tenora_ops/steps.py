@@ -1,0 +1,289 @@
+"""Optimizer steps: one statement of the mathematics per optimizer, for one parameter; lists in one call.
+
+- `sgd_step`, `adam_step` are composites that answer with the new values. `sgd_step_`, `adam_step_` write them in place
+  for lists of parameters, through the backend's fused kernel of that name where it has one.
+- A fused kernel sees the written tensors, then those only read, and writes the former; attributes as in the schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_engine._engine import Tensor
+from tenora_ops.formula import ops
+from tenora_ops.lazy import np
+from tenora_ops.record import Family, op
+from tenora_ops.samples import Draw, Sample, sample
+
+STEP = Family(
+    "steps", "", "", "", lambda draw: sgd_samples(draw), ("float32", "float64"), tolerance="transcendental"
+)
+SHAPES: tuple[tuple[int, ...], ...] = ((5,), (3, 4), (), (0,), (2, 1, 3), (2, 3, 2, 2))
+
+
+def sgd_samples(draw: Draw) -> Iterable[Sample]:
+    found = []
+    for i, shape in enumerate(SHAPES):
+        buffer = draw.array(*shape) if i % 3 else None
+        options = {"momentum": 0.9 if i % 3 else 0.0, "dampening": 0.1, "weight_decay": 0.01 * i}
+        flags = {"nesterov": i == 2, "maximize": i == 4, "first": i == 5}
+        found.append(sample(draw.array(*shape), buffer, draw.array(*shape), lr=0.1, **options, **flags))
+    return found
+
+
+def _sgd(
+    p: Any,
+    buffer: Any,
+    g: Any,
+    lr: Any,
+    momentum: Any,
+    dampening: Any,
+    weight_decay: Any,
+    nesterov: bool,
+    maximize: bool,
+    first: bool,
+) -> tuple[Any, Any]:
+    direction = (-g if maximize else g) + p * weight_decay
+    if buffer is None:
+        return p - direction * lr, direction
+    buffer = direction if first else buffer * momentum + direction * (1.0 - dampening)
+    return p - (direction + buffer * momentum if nesterov else buffer) * lr, buffer
+
+
+def _sgd_oracle(
+    p: Any,
+    buffer: Any,
+    g: Any,
+    *,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    maximize: bool,
+    first: bool,
+) -> Any:
+    d = weight_decay * p + (-1 if maximize else 1) * g
+    if buffer is None:
+        return p - lr * d, d
+    new = d if first else momentum * buffer + (1 - dampening) * d
+    return p - lr * (d + momentum * new if nesterov else new), new
+
+
+sgd_step = op(
+    "sgd_step(param: Tensor, momentum_buffer: Tensor?, grad: Tensor, lr: float, momentum: float, dampening: float, "
+    "weight_decay: float, nesterov: bool, maximize: bool, first: bool) -> (Tensor, Tensor)",
+    family=STEP,
+    composite=_sgd,
+    differentiable=False,
+    oracle=_sgd_oracle,
+    doc="One step of gradient descent with momentum; answers the new parameter and buffer (Sutskever et al. 2013).",
+    example="tenora.ops.sgd_step_",
+    public="",
+)
+
+
+def adam_samples(draw: Draw) -> Iterable[Sample]:
+    found = []
+    for i, shape in enumerate(SHAPES):
+        state = [draw.array(*shape), abs(draw.array(*shape))]
+        state = [s.astype(draw.array().dtype) for s in state]
+        options = {"weight_decay": 0.01 * i, "decoupled": i % 2 == 1, "maximize": i == 4, "step": i + 1}
+        found.append(
+            sample(
+                draw.array(*shape),
+                *state,
+                draw.array(*shape),
+                lr=0.1,
+                beta1=0.9,
+                beta2=0.99,
+                eps=1e-3,
+                **options,
+            )
+        )
+    return found
+
+
+def _adam_moments(
+    p: Any,
+    m: Any,
+    v: Any,
+    g: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    weight_decay: Any,
+    decoupled: bool,
+    maximize: bool,
+) -> tuple[Any, Any, Any]:
+    g = -g if maximize else g
+    if decoupled:
+        p = p * (1.0 - lr * weight_decay)
+    else:
+        g = g + p * weight_decay
+    return p, m + (g - m) * (1.0 - beta1), v * beta2 + g * g * (1.0 - beta2)
+
+
+def _adam_update(p: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, eps: Any, step: Any) -> Any:
+    scale = (1.0 - beta2**step) ** 0.5
+    return p - (m / (ops.sqrt(v) / scale + eps)) * (lr / (1.0 - beta1**step))
+
+
+def _adam(
+    p: Any,
+    m: Any,
+    v: Any,
+    g: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    eps: Any,
+    weight_decay: Any,
+    decoupled: bool,
+    maximize: bool,
+    step: Any,
+) -> tuple[Any, Any, Any]:
+    p, m, v = _adam_moments(p, m, v, g, lr, beta1, beta2, weight_decay, decoupled, maximize)
+    return _adam_update(p, m, v, lr, beta1, beta2, eps, step), m, v
+
+
+def _amsgrad(
+    p: Any,
+    m: Any,
+    v: Any,
+    largest: Any,
+    g: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    eps: Any,
+    weight_decay: Any,
+    decoupled: bool,
+    maximize: bool,
+    step: Any,
+) -> tuple[Any, Any, Any, Any]:
+    p, m, v = _adam_moments(p, m, v, g, lr, beta1, beta2, weight_decay, decoupled, maximize)
+    largest = ops.maximum(largest, v)
+    return _adam_update(p, m, largest, lr, beta1, beta2, eps, step), m, v, largest
+
+
+def _adam_oracle(
+    p: Any,
+    m: Any,
+    v: Any,
+    g: Any,
+    *,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled: bool,
+    maximize: bool,
+    step: int,
+    largest: Any = None,
+) -> Any:
+    g = -g if maximize else g
+    p, g = (p * (1 - lr * weight_decay), g) if decoupled else (p, g + weight_decay * p)
+    m = beta1 * m + (1 - beta1) * g
+    v = beta2 * v + (1 - beta2) * g**2
+    used = v if largest is None else np.maximum(largest, v)
+    p = p - lr * (m / (1 - beta1**step)) / (np.sqrt(used / (1 - beta2**step)) + eps)
+    return (p, m, v) if largest is None else (p, m, v, used)
+
+
+HYPER = "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, maximize: bool, step: int"
+adam_update = op(
+    f"adam_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, grad: Tensor, {HYPER}) -> (Tensor, Tensor, Tensor)",
+    family=STEP,
+    samples=adam_samples,
+    composite=_adam,
+    differentiable=False,
+    oracle=_adam_oracle,
+    doc="One step of Adam (Kingma and Ba 2015), or of AdamW when decoupled (Loshchilov and Hutter 2019).",
+    example="tenora.ops.adam_step_",
+    public="",
+)
+amsgrad_update = op(
+    "amsgrad_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, max_exp_avg_sq: Tensor, grad: Tensor, "
+    f"{HYPER}) -> (Tensor, Tensor, Tensor, Tensor)",
+    family=STEP,
+    samples=lambda draw: [
+        sample(*s.arguments[:3], s.arguments[2] * s.arguments[2].dtype.type(1.5), s.arguments[3], **s.options)
+        for s in adam_samples(draw)
+    ],
+    composite=_amsgrad,
+    differentiable=False,
+    oracle=lambda p, m, v, largest, g, **options: _adam_oracle(p, m, v, g, largest=largest, **options),
+    doc="One step of Adam with the largest second moment so far (Reddi et al. 2018).",
+    example="tenora.ops.adam_step_",
+    public="",
+)
+
+
+def sgd_step_(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    momentum_buffers: Sequence[Tensor],
+    *,
+    lr: float,
+    momentum: float = 0.0,
+    dampening: float = 0.0,
+    weight_decay: float = 0.0,
+    nesterov: bool = False,
+    maximize: bool = False,
+    first: bool = False,
+) -> None:
+    """One SGD step in place on lists of parameters; `momentum_buffers` is empty without momentum."""
+    attributes = [lr, momentum, dampening, weight_decay, nesterov, maximize, first]
+    written = [*params, *momentum_buffers]
+    if _engine.run_step("sgd_step", written, list(grads), attributes):
+        return
+    buffers: Sequence[Tensor | None] = momentum_buffers or [None] * len(params)
+    old = _engine.set_grad_enabled(False)
+    try:
+        for param, buffer, grad in zip(params, buffers, grads, strict=True):
+            values = ops.sgd_step(param, buffer, grad, *attributes)
+            _write([param] if buffer is None else [param, buffer], values)
+    finally:
+        _engine.set_grad_enabled(old)
+
+
+def adam_step_(
+    params: Sequence[Tensor],
+    grads: Sequence[Tensor],
+    exp_avgs: Sequence[Tensor],
+    exp_avg_sqs: Sequence[Tensor],
+    max_exp_avg_sqs: Sequence[Tensor],
+    *,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float = 0.0,
+    decoupled: bool = False,
+    amsgrad: bool = False,
+    maximize: bool = False,
+    step: int,
+) -> None:
+    """One Adam step in place on lists of parameters; `max_exp_avg_sqs` is empty without amsgrad."""
+    attributes = [lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize, step]
+    written = [*params, *exp_avgs, *exp_avg_sqs, *max_exp_avg_sqs]
+    if _engine.run_step("adam_step", written, list(grads), attributes):
+        return
+    update = ops.amsgrad_update if amsgrad else ops.adam_update
+    lists = [params, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if amsgrad else [])]
+    hyper = [lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step]
+    old = _engine.set_grad_enabled(False)
+    try:
+        for *state, grad in zip(*lists, grads, strict=True):
+            _write(state, update(*state, grad, *hyper))
+    finally:
+        _engine.set_grad_enabled(old)
+
+
+def _write(targets: Sequence[Tensor], values: Any) -> None:
+    for target, value in zip(targets, values, strict=False):
+        _engine.assign(target, value)
