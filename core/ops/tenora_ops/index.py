@@ -319,15 +319,17 @@ def _nonzero(input: Any) -> Any:
     return ops.stack(columns, 1) if columns else ops.full((found, 0), 0, device=input.device)
 
 
+def _places(found: Any, ndim: int) -> Any:
+    return np.array(found, dtype=np.int64).reshape(len(found), ndim)
+
+
 nonzero = op(
     "nonzero(input: Tensor) -> Tensor",
     family=DEPENDENT,
     function=_nonzero,
     differentiable=False,
     samples=lambda draw: [*sortable(draw), sample(draw.array())],
-    oracle=lambda x: np.array([p for p in np.ndindex(*x.shape) if x[p] != 0], dtype=np.int64).reshape(
-        -1, x.ndim
-    ),
+    oracle=lambda x: _places([p for p in np.ndindex(*x.shape) if x[p] != 0], x.ndim),
     doc="The indices of the elements that are not zero, one row each.",
     example="tenora.nonzero(tenora.tensor([0, 3, 4]))",
     method=True,

@@ -50,7 +50,7 @@ def bounds(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(0), low, high),
         sample(draw.array(), low, high),
     ]
-    tensors = Domain(-2.0, -0.5), Domain(0.5, 2.0)
+    tensors = (Domain(-2.0, -0.5), Domain(0.5, 2.0)) if draw.is_float else (Domain(0.0, 1.0), Domain(2.0, 3.0))
     return [
         *found,
         sample(draw.array(3, 4), draw.array(4, domain=tensors[0]), draw.array(3, 1, domain=tensors[1])),

@@ -176,32 +176,21 @@ cat = op(
     structural="cat",
     vjp=lambda g, tensors, r, dim: _pieces(g, tensors, dim),
     samples=lists,
-    oracle=lambda tensors, dim=0: (
-        np.array(
-            [
-                v
-                for row in zip(
-                    *[np.moveaxis(t, dim, 0).reshape(t.shape[dim], -1).T for t in tensors], strict=True
-                )
-                for p in row
-                for v in p
-            ]
-        )
-        .reshape(*np.moveaxis(tensors[0], dim, 0).shape[1:], sum(t.shape[dim] for t in tensors))
-        .transpose(_back(tensors[0].ndim, dim))
-        .astype(tensors[0].dtype)
-    ),
+    oracle=lambda tensors, dim=0: _joined(tensors, dim),
     doc="Joins tensors along an existing dim.",
     example="tenora.cat([tenora.tensor([1, 2]), tenora.tensor([3])])",
     aliases=("concat", "concatenate"),
 )
 
 
-def _back(ndim: int, dim: int) -> tuple[int, ...]:
-    """The permutation that moves the last dim to `dim`."""
-    rest = list(range(ndim - 1))
-    rest.insert(dim % ndim, ndim - 1)
-    return tuple(rest)
+def _joined(tensors: Any, dim: int) -> Any:
+    shape = list(tensors[0].shape)
+    shape[dim] = sum(t.shape[dim] for t in tensors)
+    out, start = np.empty(shape, dtype=tensors[0].dtype), 0
+    for tensor in tensors:
+        np.moveaxis(out, dim, 0)[start : start + tensor.shape[dim]] = np.moveaxis(tensor, dim, 0)
+        start += tensor.shape[dim]
+    return out
 
 
 def _pieces(g: Any, tensors: Any, dim: Any) -> list[Any]:
