@@ -54,7 +54,9 @@ class RecordingEngine:
         self.overrides: list[tuple[str, str | None]] = []
         self.report: dict[str, Any] = {}
 
-    def register_backend(self, name: str, version: str, spaces: Sequence[str], *, wrap: Any = None) -> int:
+    def register_backend(
+        self, name: str, version: str, spaces: Sequence[str], *, wrap: Any = None, reference: bool = False
+    ) -> int:
         self.backends[name] = (version, list(spaces))
         return len(self.backends)
 

@@ -34,7 +34,7 @@ def test_schemas_are_read_from_signatures(engine):
     assert schemas["sort"].results == 2
     assert schemas["pad"].attributes == ("pad", "mode")
     bits = opset.parse_signature(
-        {"signature": "r(size: int[], *, generator: Generator? = None) -> Tensor", "prepare": "random"}, "r"
+        {"signature": "r(size: int[], *, generator: Generator? = None) -> Tensor", "random": True}, "r"
     )
     assert bits.tensors == () and bits.attributes == ("seed", "offset")
 

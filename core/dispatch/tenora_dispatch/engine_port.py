@@ -12,7 +12,7 @@ class Engine(Protocol):
     """Functions of `tenora_engine._engine`; see its stub file for what each does."""
 
     def register_backend(
-        self, name: str, version: str, spaces: Sequence[str], *, wrap: Any = None
+        self, name: str, version: str, spaces: Sequence[str], *, wrap: Any = None, reference: bool = False
     ) -> int: ...
 
     def register_space(
@@ -21,7 +21,7 @@ class Engine(Protocol):
         provider: str,
         *,
         dlpack_type: int,
-        device_count: Callable[[], int],
+        device_count: int,
         alloc: Callable[..., int],
         release: Callable[..., None],
         copy: Callable[..., None],

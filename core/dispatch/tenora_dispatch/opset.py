@@ -9,15 +9,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-# Where the engine's preparation of a call changes what the kernel is given: (tensors, attributes), None = as declared.
+# Ops whose kernel is given something else than the call: (tensors, attributes), None = as declared.
 _PREPARED: dict[str, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {
     "fill": ((), None),  # the kernel only writes
     "copy": (("input",), ()),  # the source, broadcast to the output
     "iota": ((), ("start", "step")),
-    "random": ((), ("seed", "offset")),  # two words of the generator
     "matmul": (None, ()),
     "index": (None, ()),
 }
+_RANDOM = ((), ("seed", "offset"))  # two words of the generator
 _TENSOR_TYPE = re.compile(r"\bTensor\b")
 
 
@@ -60,7 +60,7 @@ def parse_signature(info: Mapping[str, object], name: str) -> OpSchema:
         else:
             attributes.append(label.strip())
     results = signature[signature.rindex("->") :].count("Tensor")
-    given, kept = _PREPARED.get(str(info.get("prepare", "")), (None, None))
+    given, kept = _RANDOM if info.get("random") else _PREPARED.get(name, (None, None))
     return OpSchema(
         name,
         tuple(tensors) if given is None else given,

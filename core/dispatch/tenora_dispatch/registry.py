@@ -14,7 +14,12 @@ from typing import Any
 from tenora_dispatch import opset
 from tenora_dispatch.contract import Space
 from tenora_dispatch.engine_port import Engine
-from tenora_dispatch.errors import IncompatibleBackendError, RegistrationError
+from tenora_dispatch.errors import (
+    BackendFailedError,
+    IncompatibleBackendError,
+    RegistrationError,
+    TenoraError,
+)
 from tenora_dispatch.manifest import Manifest
 from tenora_dispatch.masks import ALL_FLAGS, KernelFlag, dtype_mask
 from tenora_dispatch.versions import Versions, current, parse_version
@@ -53,7 +58,16 @@ class BackendRegistry:
             raise self._error(
                 "native", f"no file {path}", "a shared library built when the backend was installed"
             )
-        report = self._engine.load_native_backend(str(path), self.name)
+        try:
+            report = self._engine.load_native_backend(str(path), self.name)
+        except TenoraError as error:
+            kind = IncompatibleBackendError if error.code == "incompatible" else BackendFailedError
+            told = str(error).partition("] ")[2] or str(error)
+            raise kind(
+                f"[registry] library {path.name} of backend '{self.name}': {told}",
+                op=error.op,
+                backend=self.name,
+            ) from error
         self._check_report(path, report)
         self.libraries.append(report)
         for op in report["kernels"]:
@@ -106,7 +120,7 @@ class BackendRegistry:
             space.device_type,
             self.name,
             dlpack_type=space.dlpack_type,
-            device_count=space.device_count,
+            device_count=space.device_count(),
             alloc=space.alloc,
             release=space.release,
             copy=space.copy,
@@ -164,7 +178,8 @@ class BackendRegistry:
                 "registry.space() or registry.native() for each device type",
             )
         wrap = self._wraps.get(self._manifest.device_types[0])
-        self._engine.register_backend(self.name, self._version, list(self._manifest.device_types), wrap=wrap)
+        spaces, reference = list(self._manifest.device_types), self._manifest.reference
+        self._engine.register_backend(self.name, self._version, spaces, wrap=wrap, reference=reference)
         self._announced = True
 
     def _error(
