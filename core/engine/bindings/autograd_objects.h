@@ -1,0 +1,27 @@
+// Autograd seen from Python: Node objects, hooks, saved tensors, the methods of Tensor that concern gradients.
+#pragma once
+
+#include "python_common.h"
+#include "tenora/tape.h"
+
+namespace tenora::python {
+
+PyObject* node_object(Node* node);   // new reference; None for null
+void ready_node_type(PyObject* module);
+void ready_saved_tensor_type(PyObject* module);
+void ready_grad_mode_types(PyObject* module);
+void install_function_hooks();       // function_node.cpp
+void install_trace_hooks();          // anomaly.cpp
+
+// The node whose Python backward runs on this thread: a saved result gets its history back from it.
+Node* running_node();
+
+PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_register_hook(PyObject* self, PyObject* callable);
+PyObject* tensor_register_post_accumulate_grad_hook(PyObject* self, PyObject* callable);
+PyObject* tensor_retain_grad(PyObject* self, PyObject*);
+PyObject* tensor_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs);
+PyObject* tensor_detach(PyObject* self, PyObject*);
+PyObject* tensor_detach_(PyObject* self, PyObject*);
+
+}  // namespace tenora::python

@@ -1,0 +1,23 @@
+// Backends that are shared libraries.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tenora/op.h"
+
+namespace tenora::python {
+
+struct NativeReport {
+    std::string name, version, opset_version;
+    int abi_version;
+    std::vector<std::string> spaces, kernels;
+    int id;
+};
+
+NativeReport load_native_backend(const std::string& path, const std::string& expected);
+void set_backend_option(const std::string& backend, const std::string& option, const std::string& value);
+void shutdown_native_backends();  // once, at exit
+void set_host_info(const std::string& tenora_version, const std::string& opset_version);
+
+}  // namespace tenora::python

@@ -1,0 +1,190 @@
+// Calling an OpFunction: bind, run, wrap. What it shows of itself is in op_function_info.cpp.
+
+#include "op_function.h"
+
+#include "tensor_object.h"
+#include "tenora/dispatch.h"
+
+namespace tenora::python {
+
+namespace {
+
+OpFunctionObject* fields(PyObject* o) { return reinterpret_cast<OpFunctionObject*>(o); }
+
+std::string given_types(PyObject* const* args, size_t n_args, PyObject* kwnames) {
+    std::string list = "(";
+    for (size_t i = 0; i < n_args; ++i) list += (i ? ", " : "") + type_name(args[i]);
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+        list += (list.size() > 1 ? ", " : "") + to_text(PyTuple_GET_ITEM(kwnames, k)) + "=" + type_name(args[n_args + size_t(k)]);
+    }
+    return list + ")";
+}
+
+[[noreturn]] void no_match(OpFunctionObject* f, PyObject* const* args, size_t n_args, PyObject* kwnames, const Misfit& why) {
+    std::string name = to_text(f->name);
+    if (f->ops->size() == 1) {
+        const Signature& s = *op_info((*f->ops)[0]).signature;
+        std::string what = why.what;
+        if (what.empty() && why.param) {
+            what = why.param->name + " is wrong: got " + type_name(why.given) + ", expected " + type_text(why.param->type) +
+                   (why.param->optional ? " or None" : "");
+        }
+        raise_kind(ErrorKind::Type, "type", name, what + ". Signature: " + s.text + ".");
+    }
+    std::string text = "no signature takes these arguments: got " + given_types(args, n_args, kwnames) + ", expected one of:";
+    for (OpId id : *f->ops) text += "\n    " + op_info(id).signature->text;
+    raise_kind(ErrorKind::Type, "type", name, text);
+}
+
+PyObject* run_out(const OpInfo& info, const Arguments& a) {
+    const char* op_name = info.signature->name.c_str();
+    if (!info.out_ok) raise_kind(ErrorKind::Type, "type", op_name, "the op takes no out=.");
+    std::vector<PyRef> held;
+    Tensor* outs[kMaxOutputs];
+    int n = info.signature->n_out;
+    if (n == 1 && !PyTuple_Check(a.out)) {
+        outs[0] = as_tensor(a.out, op_name, "out");
+    } else {
+        if (!PyTuple_Check(a.out) && !PyList_Check(a.out)) raise_kind(ErrorKind::Type, "type", op_name, "out is wrong: got " + type_name(a.out) + ", expected a tuple of tensors.");
+        if (PySequence_Fast_GET_SIZE(a.out) != n) raise_kind(ErrorKind::Type, "type", op_name, "out has the wrong length: expected " + std::to_string(n) + " tensors.");
+        for (int i = 0; i < n; ++i) {
+            held.push_back(PyRef::borrow(PySequence_Fast_GET_ITEM(a.out, i)));
+            outs[i] = as_tensor(held.back().get(), op_name, "out");
+        }
+    }
+    call_out(info.id, a.in(), a.attr(), {outs, size_t(n)});
+    return Py_NewRef(a.out);
+}
+
+PyObject* run_inplace(const OpInfo& info, const Arguments& a, PyObject* self) {
+    if (!info.inplace_ok) raise_kind(ErrorKind::Type, "type", info.signature->name, "the op has no in-place form.");
+    call_inplace(info.id, a.operands[0].tensor, a.in(), a.attr());
+    track_if_needed(self);
+    return Py_NewRef(self);
+}
+
+PyObject* run(OpFunctionObject* f, const OpInfo& info, const Arguments& a, PyObject* self) {
+    if (f->kind == OpKind::InPlace) return run_inplace(info, a, self);
+    return a.out ? run_out(info, a) : run_function(info, a);
+}
+
+PyObject* op_vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
+    return guarded([&]() -> PyObject* {
+        OpFunctionObject* f = fields(callable);
+        size_t n_args = size_t(PyVectorcall_NARGS(nargsf));
+        if (kwnames && PyTuple_GET_SIZE(kwnames) == 0) kwnames = nullptr;
+        Misfit why;
+        for (OpId id : *f->ops) {
+            const OpInfo& info = op_info(id);
+            Arguments a;
+            Fit fit = bind(*info.signature, args, n_args, kwnames, f->kind == OpKind::Function, a, why);
+            if (fit == Fit::Foreign) return call_foreign(callable, a.foreign, args, n_args, kwnames);
+            if (fit == Fit::Yes) {
+                if (f->kind == OpKind::InPlace && (n_args == 0 || !is_tensor(args[0]))) break;
+                return run(f, info, a, n_args ? args[0] : nullptr);
+            }
+        }
+        no_match(f, args, n_args, kwnames, why);
+    });
+}
+
+PyObject* op_descr_get(PyObject* self, PyObject* object, PyObject*) {
+    if (!object || object == Py_None) return Py_NewRef(self);
+    return PyMethod_New(self, object);
+}
+
+}  // namespace
+
+PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const* args, size_t n_args, PyObject* kwnames) {
+    PyRef handler = own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(foreign)), "__tenora_op__"));
+    PyRef tuple = own(PyTuple_New(Py_ssize_t(n_args)));
+    for (size_t i = 0; i < n_args; ++i) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), Py_NewRef(args[i]));
+    PyRef dict = own(PyDict_New());
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+        check_status(PyDict_SetItem(dict.get(), PyTuple_GET_ITEM(kwnames, k), args[n_args + size_t(k)]));
+    }
+    PyObject* call_args[] = {op_function, tuple.get(), dict.get()};
+    return check(PyObject_Vectorcall(handler.get(), call_args, 3, nullptr));
+}
+
+PyObject* pack_results(const OpInfo& info, TensorRef* out, int count) {
+    if (count == 1) return wrap(std::move(out[0]));
+    if (count == 0) return new_none();
+    PyRef tuple;
+    if (info.result_type) {
+        tuple = own(PyStructSequence_New(info.result_type));
+        for (int i = 0; i < count; ++i) PyStructSequence_SetItem(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
+    } else {
+        tuple = own(PyTuple_New(count));
+        for (int i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
+    }
+    return tuple.release();
+}
+
+PyObject* run_function(const OpInfo& info, const Arguments& a) {
+    if (info.signature->n_out == 1) {
+        TensorRef out;
+        call(info.id, a.in(), a.attr(), &out);
+        return wrap(std::move(out));
+    }
+    TensorRef out[kMaxOutputs];
+    call(info.id, a.in(), a.attr(), out);
+    return pack_results(info, out, info.signature->n_out);
+}
+
+PyTypeObject OpFunctionType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.OpFunction", sizeof(OpFunctionObject)};
+PyTypeObject OpMethodType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.OpMethod", sizeof(OpFunctionObject)};
+
+PyObject* make_op_function(const std::string& name, const std::vector<std::string>& ops, OpKind kind, PyObject* doc,
+                           const std::string& module, const std::string& qualname) {
+    if (ops.empty()) raise_kind(ErrorKind::Value, "value", "make_function", "no ops: expected at least one registered op name.");
+    auto ids = std::make_unique<std::vector<OpId>>();
+    for (const std::string& op_name : ops) {
+        const OpInfo* info = find_op_info(op_name);
+        if (!info) raise_kind(ErrorKind::Value, "op", "make_function", "unknown op: got '" + op_name + "', expected a registered name.");
+        const Signature& s = *info->signature;
+        if (kind != OpKind::Function && (s.params.empty() || !is_operand(s.params[0].type))) {
+            raise_kind(ErrorKind::Value, "op", "make_function", "'" + op_name + "' cannot be a method: its first parameter is not a tensor.");
+        }
+        ids->push_back(info->id);
+    }
+    PyRef name_text = text(name), qualname_text = text(qualname.empty() ? name : qualname), module_text = text(module);
+    PyTypeObject* type = kind == OpKind::Function ? &OpFunctionType : &OpMethodType;
+    auto* f = PyObject_GC_New(OpFunctionObject, type);
+    check(reinterpret_cast<PyObject*>(f));
+    f->vectorcall = op_vectorcall;
+    f->kind = kind;
+    f->ops = ids.release();
+    f->name = name_text.release();
+    f->qualname = qualname_text.release();
+    f->module = module_text.release();
+    f->doc = Py_NewRef(doc ? doc : Py_None);
+    f->dict = nullptr;
+    f->weakrefs = nullptr;
+    PyObject_GC_Track(reinterpret_cast<PyObject*>(f));
+    return reinterpret_cast<PyObject*>(f);
+}
+
+void add_op_function_info(PyTypeObject& type);  // op_function_info.cpp
+
+void ready_op_function_types(PyObject* module) {
+    add_op_function_info(OpFunctionType);
+    OpFunctionType.tp_doc = PyDoc_STR("A native callable for one or several ops of the same public name.");
+    OpFunctionType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE;
+    OpFunctionType.tp_call = PyVectorcall_Call;
+    OpFunctionType.tp_vectorcall_offset = offsetof(OpFunctionObject, vectorcall);
+    check_status(PyType_Ready(&OpFunctionType));
+    add_op_function_info(OpMethodType);
+    OpMethodType.tp_base = &OpFunctionType;
+    OpMethodType.tp_doc = PyDoc_STR("An OpFunction that binds to a tensor.");
+    OpMethodType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+    OpMethodType.tp_call = PyVectorcall_Call;
+    OpMethodType.tp_vectorcall_offset = offsetof(OpFunctionObject, vectorcall);
+    OpMethodType.tp_descr_get = op_descr_get;
+    check_status(PyType_Ready(&OpMethodType));
+    OpFunctionType.tp_flags &= ~Py_TPFLAGS_BASETYPE;  // OpMethod alone derives from it
+    check_status(PyModule_AddObjectRef(module, "OpFunction", reinterpret_cast<PyObject*>(&OpFunctionType)));
+    check_status(PyModule_AddObjectRef(module, "OpMethod", reinterpret_cast<PyObject*>(&OpMethodType)));
+}
+
+}  // namespace tenora::python

@@ -1,0 +1,271 @@
+// `x[key]` and `x[key] = value`, parsed natively and turned into recorded ops.
+//   - x[3] is `select`. Ints, slices, None, Ellipsis and bools alone are `basic_index`, one view.
+//   - With tensors, lists or arrays in the key: first the basic part as a view in which they stand as whole dimensions, then
+//     `index` (or `index_put` in place on that view).
+//   - basic_index's code: Ellipsis = 0 | None = 1 | int = 2, i | slice = 3, start, stop, step; INT64_MIN = absent.
+
+#include "tensor_index.h"
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "construct.h"
+#include "operators.h"
+#include "scalar_read.h"
+#include "tensor_object.h"
+#include "tenora/dispatch.h"
+
+namespace tenora::python {
+
+namespace {
+
+constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
+NamedOp select_op{"select"}, basic_op{"basic_index"}, index_op{"index"}, put_op{"index_put"}, masked_fill_op{"masked_fill"};
+
+struct Key {
+    std::vector<int64_t> code;         // of basic_index
+    bool basic_work = false;           // the code does more than keep every dimension
+    bool advanced = false;
+    std::vector<TensorRef> entries;    // operands of index: null = whole dimension
+    bool ellipsis = false;
+    int64_t consumed = 0;              // dimensions of x that items other than the Ellipsis take
+};
+
+int64_t slice_bound(PyObject* o, const char* what) {
+    if (o == Py_None) return kAbsent;
+    PyRef index = own(PyNumber_Index(o));
+    int overflow = 0;
+    int64_t v = PyLong_AsLongLongAndOverflow(index.get(), &overflow);  // Python clips bounds that are too large
+    if (overflow) return overflow > 0 ? std::numeric_limits<int64_t>::max() : kAbsent + 1;
+    if (v == -1 && PyErr_Occurred()) throw_python();
+    (void)what;
+    return v == kAbsent ? kAbsent + 1 : v;
+}
+
+void add_whole(Key& key) { key.code.insert(key.code.end(), {3, kAbsent, kAbsent, kAbsent}); }
+
+void add_slice(Key& key, PyObject* o) {
+    auto* slice = reinterpret_cast<PySliceObject*>(o);
+    PyRef held = PyRef::borrow(o);
+    int64_t start = slice_bound(slice->start, "start"), stop = slice_bound(slice->stop, "stop");
+    int64_t step = slice_bound(slice->step, "step");
+    if (step == 0) raise(PyExc_ValueError, "[index] slice step cannot be zero.");
+    key.basic_work |= start != kAbsent || stop != kAbsent || (step != kAbsent && step != 1);
+    key.code.insert(key.code.end(), {3, start, stop, step});
+    key.entries.emplace_back();
+    ++key.consumed;
+}
+
+void add_int(Key& key, int64_t i) {
+    key.code.insert(key.code.end(), {2, i});
+    key.basic_work = true;
+    ++key.consumed;
+}
+
+// True is x[None]; False the same with nothing in it.
+void add_bool(Key& key, bool value) {
+    if (!value) raise_kind(ErrorKind::Index, "index", "index", "False as an index is not supported: use an empty slice.");
+    key.code.push_back(1);
+    key.basic_work = true;
+    key.entries.emplace_back();
+}
+
+void add_tensor(Key& key, TensorRef t) {
+    if (!(t->dtype == DType::Bool || is_integral(t->dtype))) {
+        raise_kind(ErrorKind::Index, "dtype", "index", "a tensor used as an index has the wrong dtype: got " + describe(t.get()) + ", expected integers or bool.");
+    }
+    if (t->rank() == 0 && is_integral(t->dtype)) {
+        PyRef number = PyRef::steal(item_object(t.get()));
+        return add_int(key, int64_argument(number.get(), "index"));
+    }
+    int whole = t->dtype == DType::Bool ? t->rank() : 1;
+    if (whole == 0) {  // a 0-d mask indexes a new dimension
+        key.code.push_back(1);
+        key.basic_work = true;
+        PyRef truth = PyRef::steal(item_object(t.get()));
+        int64_t count = truth.get() == Py_True, zero = 0;
+        t = new_tensor({&count, 1}, DType::I64, Device{});
+        if (count) std::memcpy(t->dl.data, &zero, sizeof zero);
+    }
+    for (int i = 0; i < whole; ++i) add_whole(key);
+    key.consumed += whole;
+    key.advanced = true;
+    key.entries.push_back(std::move(t));
+}
+
+TensorRef index_from_sequence(PyObject* o, Device device) {
+    TensorRef t = tensor_from_object(o, DType::None, Device{}, false);
+    if (t->numel == 0 && is_floating(t->dtype)) t = convert(std::move(t), DType::I64, Device{});  // x[[]]
+    return convert(std::move(t), DType::None, device);
+}
+
+void add_item(Key& key, PyObject* o, Tensor* self) {
+    int64_t i;
+    if (PySlice_Check(o)) return add_slice(key, o);
+    if (o == Py_None) {
+        key.code.push_back(1);
+        key.basic_work = true;
+        key.entries.emplace_back();
+        return;
+    }
+    if (PyBool_Check(o)) return add_bool(key, o == Py_True);
+    if (is_tensor(o)) return add_tensor(key, TensorRef(impl_of(o)));
+    if (is_ndarray(o) || PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o)) return add_tensor(key, index_from_sequence(o, self->device));
+    if (to_int64(o, &i)) return add_int(key, i);
+    Scalar s;
+    if (is_number(o) && to_scalar(o, &s) && s.kind == Scalar::Kind::Bool) return add_bool(key, s.i != 0);
+    raise_kind(ErrorKind::Index, "type", "index",
+               "bad index: got " + type_name(o) + ", expected ints, slices, None, ..., bools, tensors, lists or arrays.");
+}
+
+int64_t dims_of(PyObject* o) {
+    if (o == Py_None || o == Py_Ellipsis || PyBool_Check(o)) return 0;
+    if (is_tensor(o)) return impl_of(o)->dtype == DType::Bool ? impl_of(o)->rank() : 1;
+    return 1;
+}
+
+void parse_tuple(Key& key, PyObject* tuple, Tensor* self) {
+    Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+    std::vector<TensorRef> converted(static_cast<size_t>(n));
+    int64_t named = 0;
+    for (Py_ssize_t k = 0; k < n; ++k) {  // arrays and lists first: a mask takes as many dimensions as it has
+        PyObject* o = PyTuple_GET_ITEM(tuple, k);
+        if (is_ndarray(o) || PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o)) {
+            converted[size_t(k)] = index_from_sequence(o, self->device);
+            named += converted[size_t(k)]->dtype == DType::Bool ? converted[size_t(k)]->rank() : 1;
+        } else {
+            named += dims_of(o);
+        }
+    }
+    if (named > self->rank()) {
+        raise_kind(ErrorKind::Index, "index", "index", "too many indices: got " + std::to_string(named) + " for " + describe(self) + ".");
+    }
+    for (Py_ssize_t k = 0; k < n; ++k) {
+        PyObject* o = PyTuple_GET_ITEM(tuple, k);
+        if (converted[size_t(k)]) {
+            add_tensor(key, converted[size_t(k)]);
+        } else if (o == Py_Ellipsis) {
+            if (key.ellipsis) raise_kind(ErrorKind::Index, "index", "index", "an index has one Ellipsis at most.");
+            key.ellipsis = true;
+            for (int64_t i = named; i < self->rank(); ++i) {
+                add_whole(key);
+                key.entries.emplace_back();
+            }
+        } else {
+            add_item(key, o, self);
+        }
+    }
+}
+
+void parse(Key& key, PyObject* o, Tensor* self) {
+    if (PyTuple_Check(o)) return parse_tuple(key, o, self);
+    PyRef single = own(PyTuple_Pack(1, o));
+    parse_tuple(key, single.get(), self);
+}
+
+TensorRef basic_view(Tensor* self, const Key& key) {
+    const OpInfo& info = basic_op.get();
+    Operand in[1] = {Operand(self)};
+    Attr attr[1] = {attr_span(key.code)};
+    TensorRef out;
+    call(info.id, in, attr, &out);
+    return out;
+}
+
+TensorRef select_view(Tensor* self, int64_t index) {
+    if (self->rank() == 0) raise_kind(ErrorKind::Index, "index", "index", "a 0-d tensor cannot be indexed. Use .item().");
+    Operand in[1] = {Operand(self)};
+    Attr attr[2] = {attr_int(0), attr_int(index)};
+    TensorRef out;
+    call(select_op.get().id, in, attr, &out);
+    return out;
+}
+
+std::vector<Operand> with_entries(std::initializer_list<Operand> first, Key& key) {
+    while (!key.entries.empty() && !key.entries.back()) key.entries.pop_back();
+    std::vector<Operand> in(first);
+    for (const TensorRef& t : key.entries) in.push_back(t ? Operand(t.get()) : Operand());
+    return in;
+}
+
+// What is assigned: a tensor as it is, a number by value, anything else converted to the target's dtype.
+Operand value_operand(PyObject* value, Tensor* self, TensorRef& held) {
+    if (is_tensor(value)) {
+        held = TensorRef(impl_of(value));
+        return Operand(held.get());
+    }
+    Scalar s;
+    if (to_scalar(value, &s)) return Operand(s);
+    held = tensor_from_object(value, self->dtype, self->device, false);
+    return Operand(held.get());
+}
+
+void put(Tensor* view, Key& key, Operand value) {
+    bool one_mask = key.entries.size() == 1 && key.entries[0]->dtype == DType::Bool && value.has_scalar;
+    if (one_mask && masked_fill_op.available() && key.entries[0]->rank() == view->rank() && masked_fill_op.get().inplace_ok) {
+        Operand in[3] = {Operand(view), Operand(key.entries[0].get()), value};
+        return call_inplace(masked_fill_op.get().id, view, in, masked_fill_op.get().signature->defaults);
+    }
+    TensorRef held;
+    if (value.has_scalar) {
+        PyRef number = PyRef::steal(scalar_object(value.scalar));
+        held = convert(tensor_from_scalar(number.get(), view->dtype), view->dtype, view->device);
+        value = Operand(held.get());
+    } else if (value.tensor->dtype != view->dtype) {
+        raise_kind(ErrorKind::Runtime, "dtype", "index_put", "source and target differ in dtype: got " + describe(value.tensor) + ", expected " +
+                   std::string(info(view->dtype).name) + ".");
+    }
+    std::vector<Operand> in = with_entries({Operand(view), value}, key);
+    call_inplace(put_op.get().id, view, in, put_op.get().signature->defaults);
+}
+
+PyObject* tensor_subscript(PyObject* self, PyObject* o) {
+    return guarded([&]() -> PyObject* {
+        Tensor* t = impl_of(self);
+        if (PyLong_CheckExact(o)) return select_first(t, int64_argument(o, "index"));
+        if (has_tenora_op(o)) raise_kind(ErrorKind::Type, "type", "index", "cannot index with " + type_name(o) + ".");
+        Key key;
+        parse(key, o, t);
+        TensorRef view;
+        if (!key.advanced || key.basic_work) view = basic_view(t, key);
+        if (!key.advanced) return wrap(std::move(view));
+        Tensor* source = view ? view.get() : t;
+        TensorRef out;
+        std::vector<Operand> in = with_entries({Operand(source)}, key);
+        call(index_op.get().id, in, index_op.get().signature->defaults, &out);
+        return wrap(std::move(out));
+    });
+}
+
+int tensor_assign_subscript(PyObject* self, PyObject* o, PyObject* value) {
+    return guarded_int([&] {
+        if (!value) raise(PyExc_TypeError, "[index] elements of a tensor cannot be deleted.");
+        TensorRef t(impl_of(self));  // the value's conversion may run Python code
+        TensorRef held;
+        if (has_tenora_op(value)) raise_kind(ErrorKind::Type, "type", "index", "cannot assign " + type_name(value) + ".");
+        Operand operand = value_operand(value, t.get(), held);
+        if (PyLong_CheckExact(o)) {
+            TensorRef view = select_view(t.get(), int64_argument(o, "index"));
+            assign(view.get(), operand);
+        } else {
+            Key key;
+            parse(key, o, t.get());
+            TensorRef view = key.basic_work ? basic_view(t.get(), key) : t;
+            if (key.advanced) put(view.get(), key, operand);
+            else assign(view.get(), operand);
+        }
+        track_if_needed(self);
+        return 0;
+    });
+}
+
+Py_ssize_t mapping_length(PyObject* self) { return tensor_sequence.sq_length(self); }
+
+}  // namespace
+
+PyObject* select_first(Tensor* t, int64_t index) { return wrap(select_view(t, index)); }
+
+PyMappingMethods tensor_mapping = {mapping_length, tensor_subscript, tensor_assign_subscript};
+
+}  // namespace tenora::python
