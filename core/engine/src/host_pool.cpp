@@ -159,7 +159,7 @@ void give_batch(FreeList& from, unsigned c, uint64_t n) {
 }
 
 // Takes a batch for the thread; false when the class cannot grow.
-bool take_batch(FreeList& into, unsigned c) {
+[[maybe_unused]] bool take_batch(FreeList& into, unsigned c) {
     SharedList& from = pool().classes[c];
     std::lock_guard lock(from.mutex);
     if (!from.head && !grow(from, c)) return false;
@@ -187,7 +187,7 @@ void give_all(ThreadState& state) {
 }
 
 // Another thread asked for a trim since this one last came by.
-void heed_trim(ThreadState& state) {
+[[maybe_unused]] void heed_trim(ThreadState& state) {
     if (state.seen_trims != pool().trims.load(std::memory_order_relaxed)) give_all(state);
 }
 
@@ -359,7 +359,7 @@ PoolStats pool_stats() {
         s.live_blocks += live;
         s.live_bytes += live * int64_t(class_bytes(c));
     }
-    s.reserved_bytes = int64_t(p.used_chunks.size() * kArena);
+    s.reserved_bytes = int64_t(p.used_chunks.size() * kArena) + p.plain_bytes.load(std::memory_order_relaxed);
     s.raw_allocations = p.raw_allocations;
     s.raw_releases = p.raw_releases;
     return s;

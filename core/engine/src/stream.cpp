@@ -26,6 +26,7 @@ struct Table {
     std::atomic<Stream*> slots[kSlots]{};
     int used = 0;               // mutex
     std::vector<Stream*> idle;  // mutex: no reference left, free to be handed out again
+    std::vector<Stream*> dead;  // mutex: after destroy_all_streams
     size_t turn = 0;            // mutex: next stream to share when the slots are used up
     Table() { protect_at_fork(mutex, ForkOrder::Spaces); }
 };
@@ -125,7 +126,7 @@ void destroy_all_streams() {
         space(stream->device)
             .devices[stream->device.index]
             .default_stream.store(nullptr, std::memory_order_release);
-        // The object stays: references may still be about. Its slot is not used again.
+        t.dead.push_back(stream);  // references may still be about; its slot is not used again
     }
     t.idle.clear();
 }
