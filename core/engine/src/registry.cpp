@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "internal.h"
+#include "tenora/program.h"
 #include "tenora/ring.h"
 
 namespace tenora {
@@ -143,6 +144,8 @@ const Op& register_op(OpSpec spec) {
     Op& op = *owned;
     op.id = OpId(id);
     op.kernel_op = op.id;
+    op.vjp = new ProgramCache();  // immortal, as the op is
+    op.composite = new ProgramCache();
     for (auto& cell : op.kernels) cell.store(nullptr, std::memory_order_relaxed);
     op.spec = std::move(spec);
     resolve_rules(op);
