@@ -10,15 +10,7 @@
 
 namespace tenora {
 
-Modes::Modes() {
-    for (int i = 0; i < kMaxSpaces; ++i) {
-        override_backend[i] = kNoBackend;
-        stream[i] = nullptr;
-        device_index[i] = 0;
-    }
-}
-
-thread_local Modes modes_storage;
+constinit thread_local Modes modes_storage;
 std::atomic<BackendId> default_backends[kMaxSpaces] = {
     kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend,
     kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend};

@@ -67,43 +67,60 @@ void pass_stream(tnr_call& call, std::span<const Operand> in, Tensor* out) {
     mark_use(out->storage, stream);
 }
 
+// The dense tensor whose shape, dtype and device every operand has; null: not a case for the fast path.
+const Tensor* fast_operands(const Op& op, std::span<const Operand> in, FastScalar& number, const DLTensor** descriptors,
+                            uint64_t* host_scalars) {
+    const Tensor* x = in[0].tensor ? in[0].tensor : in.size() > 1 ? in[1].tensor : nullptr;
+    if (!x || !x->contiguous || !(op.fast_dtypes >> int(x->dtype) & 1) || x->numel * 16 > kFastBytes) return nullptr;
+    *host_scalars = 0;
+    for (size_t i = 0; i < in.size(); ++i) {
+        if (const Tensor* t = in[i].tensor) {
+            if (t != x && !same_dense(x, t)) return nullptr;
+            descriptors[i] = &t->dl;
+        } else {
+            if (!in[i].has_scalar || !fits(in[i].scalar, x->dtype)) return nullptr;
+            number.set(in[i].scalar, x->dtype);
+            descriptors[i] = &number.dl;
+            *host_scalars = 1ull << i;
+        }
+    }
+    return x;
+}
+
+// The kernel, if nothing about it needs the slow path.
+const KernelEntry* fast_entry(const Op& op, BackendId id, DType dtype) {
+    const KernelEntry* entry = kernel_entry(op, id);
+    if (!entry || !(entry->dtypes >> int(dtype) & 1) || entry->supports || entry->workspace ||
+        (entry->flags & TNR_KERNEL_BLOCKS) || ring_on() || any_device_lost.load(std::memory_order_relaxed))
+        return nullptr;
+    return entry;
+}
+
+// The kernel may write into operand 0, which no other operand overlaps in part.
+bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand> in, const Tensor* target, DType dtype) {
+    if (!(entry->flags & TNR_KERNEL_INPLACE) || dtype != target->dtype || op.spec.checks_data ||
+        op.spec.reads_self_for_inplace)
+        return false;
+    const Tensor* other = in.size() > 1 ? in[1].tensor : nullptr;
+    return !other || other == target || !share_memory(other, target);
+}
+
 // Result in *out, or in `target` (operand 0 itself) for in-place calls. False: not a case for the fast path.
 bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out, Tensor* target,
                BackendId* used) {
-    const Tensor* x = in[0].tensor ? in[0].tensor : in.size() > 1 ? in[1].tensor : nullptr;
-    if (!x || !x->contiguous || !(op.fast_dtypes >> int(x->dtype) & 1) || x->numel * 16 > kFastBytes) return false;
     FastScalar number;
     const DLTensor* descriptors[2];
     tnr_call call;
-    call.host_scalar_mask = 0;
-    for (size_t i = 0; i < in.size(); ++i) {
-        if (const Tensor* t = in[i].tensor) {
-            if (t != x && !same_dense(x, t)) return false;
-            descriptors[i] = &t->dl;
-        } else {
-            if (!in[i].has_scalar || !fits(in[i].scalar, x->dtype)) return false;
-            number.set(in[i].scalar, x->dtype);
-            descriptors[i] = &number.dl;
-            call.host_scalar_mask = 1ull << i;
-        }
-    }
-    BackendId id = current_backend(x->device.space);
-    const KernelEntry* entry = kernel_entry(op, id);
-    constexpr uint32_t kSlow = TNR_KERNEL_BLOCKS;
-    if (!entry || !(entry->dtypes >> int(x->dtype) & 1) || entry->supports || entry->workspace || (entry->flags & kSlow) ||
-        ring_on() || any_device_lost.load(std::memory_order_relaxed))
-        return false;
-    Tensor* result = target;
+    const Tensor* x = fast_operands(op, in, number, descriptors, &call.host_scalar_mask);
+    if (!x) return false;
+    *used = current_backend(x->device.space);
+    const KernelEntry* entry = fast_entry(op, *used, x->dtype);
     DType dtype = op.fast_out == DType::None ? x->dtype : op.fast_out;
-    if (target) {
-        bool alone = (entry->flags & TNR_KERNEL_INPLACE) && dtype == target->dtype && x == target && !op.spec.checks_data &&
-                     !op.spec.reads_self_for_inplace;
-        if (alone && in.size() > 1 && in[1].tensor && in[1].tensor != target) alone = !share_memory(in[1].tensor, target);
-        if (!alone) return false;
-    } else {
+    if (!entry || (target && !fast_target(op, entry, in, target, dtype))) return false;
+    Tensor* result = target;
+    if (!target) {
         *out = new_tensor(x->shape(), dtype, x->device);
         result = out->get();
-        result->inference = modes_storage.inference;
     }
     const DLTensor* result_descriptor = &result->dl;
     char error[256];
@@ -119,18 +136,16 @@ bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> 
     call.in = descriptors;
     call.out = &result_descriptor;
     call.attr = attr.data();
-    call.stream = nullptr;
-    call.workspace = nullptr;
+    call.stream = call.workspace = nullptr;
     call.workspace_size = 0;
     call.error = error;
     call.error_size = sizeof error;
     if (x->device.space != 0) [[unlikely]] pass_stream(call, in, result);
     int32_t status = entry->run(&call);
-    *used = id;
     if (status == TNR_OK) [[likely]] return true;
     if (!target) *out = nullptr;
     if (status == TNR_NOT_SUPPORTED || status == TNR_OUT_OF_MEMORY) return false;  // the slow path knows what to do
-    check_status(op, id, x->device, status, error);
+    check_status(op, *used, x->device, status, error);
     return false;
 }
 

@@ -77,7 +77,8 @@ private:
     }
 
     Slot& new_slot() {
-        slots_.push_back(std::make_unique<Slot>());
+        if (inline_used_ < 2) return inline_slots_[inline_used_++];
+        slots_.emplace_back(new Slot);
         return *slots_.back();
     }
 
@@ -234,6 +235,8 @@ private:
     SmallArray<const DLTensor*, kInline> in_d_, out_d_;
     LocalScalar scalars_[2];
     int scalars_used_ = 0;
+    Slot inline_slots_[2];
+    size_t inline_used_ = 0;
     std::vector<std::unique_ptr<Slot>> slots_;
     StorageRef workspace_;
     int64_t bytes_ = 0;

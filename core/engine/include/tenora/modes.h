@@ -19,9 +19,11 @@ struct Modes {
     BackendId override_backend[kMaxSpaces]; // use_backend(); kNoBackend = the default of the space
     void* stream[kMaxSpaces];     // current Stream* per space's current device (null: the default stream)
     uint8_t device_index[kMaxSpaces];
-    Modes();
+    constexpr Modes() : override_backend(), stream(), device_index() {
+        for (BackendId& id : override_backend) id = kNoBackend;
+    }
 };
-extern thread_local Modes modes_storage;
+extern constinit thread_local Modes modes_storage; // constant-initialised: an access is one load, no guard
 inline Modes& modes() { return modes_storage; }
 
 extern std::atomic<BackendId> default_backends[kMaxSpaces]; // process defaults; kNoBackend = not chosen yet
