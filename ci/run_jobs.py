@@ -57,6 +57,9 @@ def step_environment(step: Step) -> dict[str, str]:
     env = dict(os.environ)
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', '')}"
     env["TENORA_NOT_RUN"] = str(NOT_RUN)
+    # As in the Makefile: ccache serves every clone and build folder.
+    env.setdefault("CCACHE_BASEDIR", str(ROOT))
+    env.setdefault("CCACHE_NOHASHDIR", "1")
     env.update({key: os.path.expandvars(value) for key, value in step.env.items()})
     return env
 
