@@ -277,12 +277,14 @@ void SegmentAllocator::release_segment(Segment* segment) {
 }
 
 BlockPool& SegmentAllocator::pool_for(Stream* stream, bool small) {
+    if (BlockPool* last = last_pool_[small]; last && last->stream == stream) return *last;
     auto& pool = pools_[{stream, small}];
     if (!pool) {
         pool = std::make_unique<BlockPool>();
         pool->stream = stream;
         pool->small = small;
     }
+    last_pool_[small] = pool.get();
     return *pool;
 }
 

@@ -328,12 +328,13 @@ int64_t note_host_peak() {
     int64_t live = host_large_live.load(std::memory_order_relaxed) +
                    p.outstanding.load(std::memory_order_relaxed) +
                    p.plain_bytes.load(std::memory_order_relaxed);
+    int64_t peak = p.peak.load(std::memory_order_relaxed);
+    if (live <= peak) return peak;  // even with every cached block counted
     if (ThreadState* state = thread_state) {
         for (unsigned c = 0; c < kClasses; ++c) {
             live -= int64_t(state->lists[c].count() * class_bytes(c));
         }
     }
-    int64_t peak = p.peak.load(std::memory_order_relaxed);
     while (live > peak && !p.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
     }
     return std::max(live, peak);

@@ -89,6 +89,7 @@ class SegmentAllocator final : public CachingAllocator {
     Budget own_budget_;
     mutable std::mutex mutex_;  // guards everything below
     std::map<std::pair<Stream*, bool>, std::unique_ptr<BlockPool>> pools_;
+    BlockPool* last_pool_[2] = {};  // the pools asked for last, by `small`
     std::map<uintptr_t, std::unique_ptr<Segment>> segments_;
     AllocatorStats stats_{};
 };

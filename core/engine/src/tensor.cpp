@@ -101,7 +101,25 @@ void fill_window(Tensor* t, Storage* storage, std::span<const int64_t> shape,
     t->dl.data = element_address(storage, offset, t->dtype);
 }
 
+// The common end: sole owner of a small host storage, both blocks back to the thread's lists; false when it
+// is not so.
+inline bool try_finish_small(Tensor* t) {
+    ThreadState* state = thread_state;
+    Storage* s = t->storage;
+    if (!state || !s || s->kind != kInlineStorage || !s->unique()) return false;
+    if (t->block_rank != kInlineRank || t->dl.shape != t->inline_dims) return false;
+    if (s->streams.load(std::memory_order_acquire)) return false;
+    add_owned(state->counts[size_t(Count::Tensors)], int64_t{-1});
+    add_owned(state->counts[size_t(Count::Storages)], int64_t{-1});
+    add_owned(state->counts[size_t(Count::Bytes)], -int64_t(s->bytes));
+    unsigned c = s->size_class;
+    if (!try_push(state, s, c)) pool_give_slow(s, c);
+    if (!try_push(state, t, kTensorClass)) pool_give_slow(t, kTensorClass);
+    return true;
+}
+
 void finish(Tensor* t) {
+    if (try_finish_small(t)) return;
     if (t->storage) t->storage->release();
     count_live(Count::Tensors, -1);
     free_header(t);
@@ -204,18 +222,22 @@ TensorRef new_window(Storage* storage, std::span<const int64_t> shape, std::span
 }
 
 TensorRef alias(Tensor* source) {
-    Tensor* t = new_header(size_t(source->rank()));
+    size_t rank = size_t(source->rank());
+    Tensor* t = new_header(rank);
     t->dtype = source->dtype;
     t->device = source->device;
     t->contiguous = source->contiguous;
     t->inference = source->inference;
-    t->dl.data = source->dl.data;
-    t->dl.dtype = source->dl.dtype;
-    t->dl.device = source->dl.device;
+    int64_t *shape = t->dl.shape, *strides = t->dl.strides;
+    t->dl = source->dl;
+    t->dl.shape = shape;
+    t->dl.strides = strides;
     t->numel = source->numel;
     t->offset = source->offset;
-    std::memcpy(t->dl.shape, source->dl.shape, source->shape().size_bytes());
-    std::memcpy(t->dl.strides, source->dl.strides, source->strides().size_bytes());
+    for (size_t i = 0; i < rank; ++i) {
+        shape[i] = source->dl.shape[i];
+        strides[i] = source->dl.strides[i];
+    }
     t->storage = source->storage;
     t->storage->retain();
     count_live(Count::Tensors, 1);
