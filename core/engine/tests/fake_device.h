@@ -108,7 +108,10 @@ class FakeDevice {
     }
     void launch(tenora::Stream* stream, Task task, bool write);
     void fill_functions(const std::string& name, bool own_pool);
+    void fill_memory_functions();
+    void fill_transfer_functions();
     void fill_stream_functions();
+    void fill_event_functions();
 
     std::string name_;
     uint8_t space_id_ = 0;
