@@ -15,12 +15,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from tenora_autograd.symbols import Sym, SymAttr, TraceError
 from tenora_engine import _engine
 from tenora_engine._engine import Program, ProgramBuilder, Tensor
 from tenora_ops.formula import ops
 from tenora_ops.record import Formula, Record, record
-
-from tenora_autograd.symbols import Sym, SymAttr, TraceError
 
 #: What a schema type wants of a number, and the instruction that converts to it.
 CONVERSIONS = {"int": "as_int", "float": "as_float", "Scalar": "as_scalar"}

@@ -137,6 +137,26 @@ void pad(Call& c) {
 
 void clone(Call& c) { c.result[0] = dense_copy(tensor_in(c.infer, 0, "input"), c.backend); }
 
+void conj(Call& c) {
+    Tensor* x = tensor_in(c.infer, 0, "input");
+    if (!is_complex(x->dtype)) {
+        c.result[0] = alias(x);
+        return;
+    }
+    c.result[0] = dense_copy(x, c.backend);
+    Tensor* out = c.result[0].get();
+    if (!out->numel) return;
+    int64_t strides[kMaxRank];
+    for (int i = 0; i < out->rank(); ++i) strides[i] = 2 * out->strides()[size_t(i)];
+    TensorRef imaginary = new_window(out->storage, out->shape(), {strides, size_t(out->rank())}, 2 * out->offset + 1,
+                                     to_real(out->dtype), out->device);
+    Op* neg = find_op("neg");
+    Operand in[] = {imaginary.get()};
+    Tensor* target[] = {imaginary.get()};
+    launch({.op = op(need_core(neg ? neg->id : OpId(0xffff), "neg", c.op.display())), .backend = c.backend, .in = in, .attr = {},
+            .out = target, .device = c.infer.device});
+}
+
 void contiguous_plan(Call& c) {
     Tensor* x = tensor_in(c.infer, 0, "input");
     c.result[0] = x->contiguous ? alias(x) : dense_copy(x, c.backend);
@@ -196,7 +216,7 @@ void flatten(Call& c) {
     reshape_to(c, x, {shape, n});
 }
 
-const PlanName table[] = {{"cat", cat},     {"stack", stack}, {"pad", pad},         {"clone", clone}, {"contiguous", contiguous_plan},
+const PlanName table[] = {{"cat", cat},     {"stack", stack}, {"pad", pad},         {"clone", clone}, {"conj", conj}, {"contiguous", contiguous_plan},
                           {"to", to},       {"cast", to},     {"reshape", reshape}, {"flatten", flatten}};
 
 }  // namespace

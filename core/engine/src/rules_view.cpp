@@ -335,7 +335,26 @@ void unreduce(Infer& c) {
     }
 }
 
+// A complex number is two real ones side by side: strides and offset count those. Of a real tensor: the tensor itself.
+void part(Infer& c, int64_t which) {
+    Source s = source(c);
+    OutMeta& m = c.out[0];
+    copy_geometry(m, s);
+    if (!is_complex(s.t->dtype)) {
+        if (which)
+            refuse(c, ErrorKind::Runtime, "dtype", "a real tensor has no imaginary part: got ", describe(s.t),
+                   ", expected a complex dtype. Use zeros_like.");
+        return;
+    }
+    m.offset = 2 * s.t->offset + which;
+    for (int i = 0; i < m.rank; ++i) m.strides[i] *= 2;
+}
+
+void real_part(Infer& c) { part(c, 0); }
+void imaginary_part(Infer& c) { part(c, 1); }
+
 const RuleName table[] = {
+    {"real", real_part}, {"imag", imaginary_part},
     {"alias", alias_rule}, {"view", view}, {"permute", permute}, {"transpose", transpose}, {"t", t_rule},
     {"expand", expand}, {"expand_as", expand_as}, {"squeeze", squeeze}, {"unsqueeze", unsqueeze},
     {"select", select}, {"slice", slice}, {"narrow", narrow}, {"diagonal", diagonal}, {"as_strided", as_strided},

@@ -5,15 +5,23 @@ backend is loaded.
 """
 
 from tenora_dispatch import opset
-
+from tenora_engine._engine import OpFunction
 from tenora_ops.formula import REGISTERED, conj, ops, sum_to
-from tenora_ops.functions import public_functions
+from tenora_ops.functions import public_functions, resolve
 from tenora_ops.record import OPSET_VERSION, Family, Record, RecordError, op, record, records
 from tenora_ops.schema import Schema, SchemaError, parse
 from tenora_ops.steps import adam_step_, sgd_step_
 from tenora_ops.structural import cast
 
 opset.set_version(OPSET_VERSION)
+
+
+def __getattr__(name: str) -> OpFunction:
+    """Every op is an attribute of the package."""
+    if name.startswith("_"):
+        raise AttributeError(name)
+    return resolve(name)
+
 
 __all__ = [
     "OPSET_VERSION",
@@ -32,6 +40,7 @@ __all__ = [
     "public_functions",
     "record",
     "records",
+    "resolve",
     "sgd_step_",
     "sum_to",
 ]

@@ -149,7 +149,7 @@ silu = op(
     oracle=each(lambda x: x / (1 + math.exp(-x))),
     doc="x sigmoid(x), also called swish.",
     example="tenora.nn.functional.silu(tenora.tensor([0.0, 1.0]))",
-    public="",
+    public="nn.functional.silu",
 )
 
 softplus = op(
@@ -167,7 +167,7 @@ softplus = op(
     ),
     doc="log(1 + e^(beta x)) / beta, and x itself where beta x > threshold.",
     example="tenora.nn.functional.softplus(tenora.tensor([0.0, 1.0]))",
-    public="",
+    public="nn.functional.softplus",
 )
 
 GELU_SCALE = math.sqrt(2.0 / math.pi)
@@ -219,7 +219,7 @@ gelu = op(
     oracle=_gelu_oracle,
     doc="x P(X <= x) for a standard normal X, or its tanh approximation (Hendrycks and Gimpel, 2016).",
     example="tenora.nn.functional.gelu(tenora.tensor([0.0, 1.0]))",
-    public="",
+    public="nn.functional.gelu",
 )
 
 gelu_backward = op(
@@ -255,7 +255,7 @@ leaky_relu = op(
     oracle=lambda x, negative_slope=0.01: np.where(x > 0, x, negative_slope * x),
     doc="x where positive, negative_slope x elsewhere.",
     example="tenora.nn.functional.leaky_relu(tenora.tensor([1.0, -2.0]))",
-    public="",
+    public="nn.functional.leaky_relu",
 )
 
 elu = op(
@@ -268,5 +268,5 @@ elu = op(
     oracle=lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)),
     doc="x where positive, alpha (e^x - 1) elsewhere.",
     example="tenora.nn.functional.elu(tenora.tensor([1.0, -2.0]))",
-    public="",
+    public="nn.functional.elu",
 )

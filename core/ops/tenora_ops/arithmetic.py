@@ -64,7 +64,7 @@ def scaled(draw: Draw) -> Iterable[Sample]:
     """Two operands and a factor."""
     factors = (2, -3) if draw.is_integer else (2, 0.5)
     pairs = [sample(draw.array(3, 4), draw.array(4), alpha=f) for f in factors]
-    more = (((2, 0), (2, 1)), ((), ()), ((2, 3, 2, 2), (3, 1, 2)), ((1, 2, 1, 3, 2), (5, 1, 1, 1)))
+    more = (((2, 0), (2, 1)), ((), ()), ((2, 3, 2, 2), (3, 1, 2)), ((1, 2, 1, 3, 2), (2, 4, 1, 1)))
     return [*pairs, *[sample(draw.array(*a), draw.array(*b), alpha=2) for a, b in more]]
 
 

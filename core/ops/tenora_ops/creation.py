@@ -46,6 +46,27 @@ full = op(
     doc="A tensor of one value.",
     example="tenora.full((2, 3), 7.0)",
 )
+empty = op(
+    "empty(size: int[], *, dtype: dtype? = None, device: device? = None) -> Tensor",
+    family=NEW,
+    structural="empty",
+    differentiable=False,
+    tolerance="unspecified",
+    oracle=lambda size, dtype: np.empty(size, numpy_dtype(dtype)),
+    doc="Uninitialised memory.",
+    example="tenora.empty(2, 3)",
+)
+empty_like = op(
+    "empty_like(input: Tensor, *, dtype: dtype? = None, device: device? = None) -> Tensor",
+    family=LIKE,
+    structural="empty_like",
+    shape_only=("input",),
+    differentiable=False,
+    tolerance="unspecified",
+    oracle=lambda x: np.empty(x.shape, x.dtype),
+    doc="Uninitialised memory of the shape, dtype and device of input.",
+    example="tenora.empty_like(tenora.ones(2))",
+)
 zeros = op(
     "zeros(size: int[], *, dtype: dtype? = None, device: device? = None) -> Tensor",
     family=NEW,

@@ -29,14 +29,31 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     structural,
     transcendental,
 )
+from tenora_ops.formula import REGISTERED
 from tenora_ops.record import Record, record, records
 
 _PUBLIC: dict[str, OpFunction] = {}
 
 
-def public_functions() -> dict[str, OpFunction]:
-    """Public name -> function, aliases included."""
-    return dict(_PUBLIC)
+def public_functions(module: str = "") -> dict[str, OpFunction]:
+    """Name -> function of one public module ("" = tenora itself, "nn.functional"), aliases included."""
+    prefix = f"{module}." if module else ""
+    names = {name.removeprefix(prefix): f for name, f in _PUBLIC.items() if name.startswith(prefix)}
+    return {name: f for name, f in names.items() if "." not in name}
+
+
+def resolve(name: str) -> OpFunction:
+    """The public function of a name, wherever it is published, else the op of that name.
+
+    Raises:
+        AttributeError: there is neither.
+    """
+    for public in (name, f"nn.functional.{name}"):
+        if public in _PUBLIC:
+            return _PUBLIC[public]
+    if name in REGISTERED:
+        return REGISTERED[name]
+    raise AttributeError(f"[tenora_ops] unknown op: got {name!r}, expected one of `records()`.")
 
 
 def _grouped(name_of: Callable[[Record], str]) -> dict[str, list[Record]]:
@@ -71,7 +88,9 @@ def call_function(op: str, operands: tuple[Any, ...], attributes: tuple[Any, ...
 
 def _publish() -> None:
     for name, group in _grouped(lambda entry: entry.public).items():
-        function = _engine.make_function(name, [e.name for e in group], "function", doc=documentation(group))
+        function = _engine.make_function(
+            group[0].short, [e.name for e in group], "function", doc=documentation(group)
+        )
         for public in (name, *group[0].aliases):
             _PUBLIC[public] = function
     for name, group in _grouped(lambda entry: entry.method).items():
@@ -97,5 +116,5 @@ def _set_method(name: str, group: list[Record], kind: str) -> None:
 INPLACE_SLOTS = frozenset({"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"})
 _publish()
 _engine.set_function_caller(call_function)
-globals().update(_PUBLIC)
-__all__ = [*_PUBLIC]
+globals().update(public_functions())
+__all__ = [*public_functions()]

@@ -458,5 +458,5 @@ embedding = op(
     ),
     doc="The rows of weight that input names.",
     example="tenora.nn.functional.embedding(tenora.tensor([0, 2]), tenora.ones(3, 4))",
-    public="",
+    public="nn.functional.embedding",
 )

@@ -92,7 +92,7 @@ mse_loss = op(
     oracle=lambda x, y, reduction="mean": _reduced((x - y) ** 2, reduction),
     doc="Mean, sum or list of squared differences.",
     example="tenora.nn.functional.mse_loss(tenora.ones(3), tenora.zeros(3))",
-    public="",
+    public="nn.functional.mse_loss",
 )
 
 
@@ -114,7 +114,7 @@ l1_loss = op(
     oracle=lambda x, y, reduction="mean": _reduced(np.abs(x - y), reduction),
     doc="Mean, sum or list of absolute differences.",
     example="tenora.nn.functional.l1_loss(tenora.ones(3), tenora.zeros(3))",
-    public="",
+    public="nn.functional.l1_loss",
 )
 
 smooth_l1_loss = op(
@@ -131,7 +131,7 @@ smooth_l1_loss = op(
     ),
     doc="Squares near zero, absolute differences beyond beta.",
     example="tenora.nn.functional.smooth_l1_loss(tenora.ones(3), tenora.zeros(3))",
-    public="",
+    public="nn.functional.smooth_l1_loss",
 )
 
 binary_cross_entropy_with_logits = op(
@@ -145,7 +145,7 @@ binary_cross_entropy_with_logits = op(
     oracle=lambda x, y, reduction="mean": _reduced(np.logaddexp(0, x) - x * y, reduction),
     doc="log(1 + e^x) - x y: binary cross entropy of sigmoid(x).",
     example="tenora.nn.functional.binary_cross_entropy_with_logits(tenora.zeros(3), tenora.ones(3))",
-    public="",
+    public="nn.functional.binary_cross_entropy_with_logits",
 )
 
 
@@ -209,7 +209,7 @@ nll_loss = op(
     oracle=_nll_oracle,
     doc="-weight[target] input[target], its mean over the weights, or its sum.",
     example="tenora.nn.functional.nll_loss(tenora.zeros(2, 3), tenora.tensor([0, 2]))",
-    public="",
+    public="nn.functional.nll_loss",
 )
 
 nll_loss_backward = op(
@@ -279,7 +279,7 @@ cross_entropy = op(
     ),
     doc="nll_loss of log_softmax, for targets that are class numbers.",
     example="tenora.nn.functional.cross_entropy(tenora.zeros(2, 3), tenora.tensor([0, 2]))",
-    public="",
+    public="nn.functional.cross_entropy",
 )
 
 

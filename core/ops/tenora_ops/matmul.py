@@ -268,5 +268,5 @@ linear = op(
     oracle=lambda x, w, b=None: contract(x, w.T) + (0 if b is None else b),
     doc="input @ weight^T + bias, weight of shape (out, in).",
     example="tenora.nn.functional.linear(tenora.ones(2, 3), tenora.ones(4, 3))",
-    public="",
+    public="nn.functional.linear",
 )

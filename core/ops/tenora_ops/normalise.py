@@ -156,5 +156,5 @@ layer_norm = op(
     oracle=_layer_norm_oracle,
     doc="(x - mean) / sqrt(variance + eps) over the last dims, then weight and bias (Ba et al. 2016).",
     example="tenora.nn.functional.layer_norm(tenora.ones(2, 3), (3,))",
-    public="",
+    public="nn.functional.layer_norm",
 )

@@ -31,7 +31,7 @@ def _sizes(draw: Any) -> Any:
     return [sample(shape, generator=Seed(7 + i), dtype=draw.dtype) for i, shape in enumerate(SHAPES)]
 
 
-# ---- oracles: the generator in Python integers -------------------------------------------------------------------------
+# ---- oracles: the generator in Python integers ----
 def philox(counter: list[int], key: list[int]) -> list[int]:
     """Ten rounds of Philox 4x32."""
     c, k = list(counter), list(key)
@@ -72,7 +72,7 @@ def _count(size: Any) -> int:
     return math.prod(size)
 
 
-# ---- ops ---------------------------------------------------------------------------------------------------------------
+# ---- ops ----
 random_bits = op(
     "random_bits(size: int[], *, generator: Generator? = None, device: device? = None) -> Tensor",
     family=RANDOM,
@@ -103,7 +103,8 @@ def _uniform(size: Any, dtype: Any, generator: Any, device: Any) -> Any:
     name = str(dtype).rsplit(".", 1)[-1]
     if name not in ONE_WORD:
         raise RuntimeError(
-            f"[rand] dtype must be real and floating: got {name}. Use randint for integers, or draw and combine two parts."
+            f"[rand] dtype must be real and floating: got {name}. "
+            "Use randint for integers, or draw and combine two parts."
         )
     divisor, scale = ONE_WORD[name]
     bits = ops.random_bits(size, generator=generator, device=device)
@@ -378,5 +379,5 @@ dropout = op(
     oracle=lambda x, p, training: np.zeros_like(x) if training and p == 1 else x,
     doc="Elements zeroed with probability p, the others scaled by 1 / (1 - p) (Srivastava et al. 2014).",
     example="tenora.nn.functional.dropout(tenora.ones(4), 0.5)",
-    public="",
+    public="nn.functional.dropout",
 )

@@ -51,12 +51,13 @@ class Record:
     empty on a composite: no backend can override it), `kernel` (another op's kernel it runs).
     Implementation: `kind` = kernel (ring 0), view, structural (native plan), composite (`composite` formula) or
     function (`function`, Python whose result size or path depends on data or dtype).
-    Gradient: `vjp(g[, g1..], *inputs, *results, **attributes)`, or by replaying the composite (`through`); `dynamic_vjp`
-    formulas branch on data and are called back; `jvp` is reserved for forward mode; `shape_only` names inputs that are
-    read for shape and dtype only; `not_differentiable` numbers outputs without a gradient. `random` ops draw
-    from a generator; `checks_data`: a kernel may refuse because of element values.
+    Gradient: `vjp(g[, g1..], *inputs, *results, **attributes)`, or by replaying the composite (`through`);
+    `dynamic_vjp` formulas branch on data and are called back; `jvp` is reserved for forward mode; `shape_only` names
+    inputs that are read for shape and dtype only; `not_differentiable` numbers outputs without a gradient. `random`
+    ops draw from a generator; `checks_data`: a kernel may refuse because of element values.
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
-    Faces: `public` name shared by overloads, `method`, `inplace`, `out`, `operator` slot, `aliases`, `result` names.
+    Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`), `method`, `inplace`,
+    `out`, `operator` slot, `aliases`, `result` names.
     """
 
     name: str
@@ -93,6 +94,11 @@ class Record:
     operator: str
     aliases: tuple[str, ...]
     result: tuple[str, ...]
+
+    @property
+    def short(self) -> str:
+        """The public name without its module."""
+        return self.public.rsplit(".", 1)[-1]
 
     @property
     def through(self) -> bool:
@@ -170,6 +176,7 @@ def op(
     """
     parsed = parse(schema)
     public = parsed.name if public is None else public
+    short = public.rsplit(".", 1)[-1]
     entry = Record(
         name=parsed.name,
         schema=parsed,
@@ -199,8 +206,8 @@ def op(
         gradient_samples=gradient_samples,
         tolerance=tolerance or family.tolerance,
         public=public,
-        method=(public if method is True else method) or "",
-        inplace=f"{public or parsed.name}_" if inplace is True else inplace or "",
+        method=(short if method is True else method) or "",
+        inplace=f"{short or parsed.name}_" if inplace is True else inplace or "",
         out=out,
         operator=operator,
         aliases=aliases,
@@ -236,7 +243,7 @@ def _register(entry: Record) -> OpFunction:
         name=entry.name,
         signature=schema.text,
         result=entry.result,
-        display=entry.public or entry.name,
+        display=entry.short or entry.name,
         kernel=entry.kernel,
         implementation=entry.kind,
         dtype_rule=entry.dtype,
@@ -304,6 +311,6 @@ def _validate_formula(entry: Record, field: str, formula: Formula, positional: i
     unknown = [n for n in names[positional:] if n not in attributes]
     if unknown:
         raise RecordError(
-            f"[{entry.name}] {field} has parameters {unknown} after its {positional} tensors, which are not attributes: "
-            f"expected some of {sorted(attributes)}."
+            f"[{entry.name}] {field} has parameters {unknown} after its {positional} tensors, which are not "
+            f"attributes: expected some of {sorted(attributes)}."
         )

@@ -19,6 +19,7 @@ from tenora_ops.samples import (
     ORDERED,
     REALS,
     SIGNED,
+    UNSIGNED,
     Domain,
     Draw,
     Sample,
@@ -42,7 +43,7 @@ ORDERED_NUMBERS = tuple(d for d in ORDERED if d != "bool")
 
 def bounds(draw: Draw) -> Iterable[Sample]:
     """Lower and upper bounds as numbers and as tensors."""
-    low, high = (-1, 2) if draw.is_integer else (-1.3, 1.7)
+    low, high = (-1.3, 1.7) if draw.is_float else (1, 3) if draw.dtype in UNSIGNED else (-1, 2)
     found = [
         sample(draw.array(3, 4), low, high),
         sample(draw.array(5), low),
@@ -50,7 +51,9 @@ def bounds(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(0), low, high),
         sample(draw.array(), low, high),
     ]
-    tensors = (Domain(-2.0, -0.5), Domain(0.5, 2.0)) if draw.is_float else (Domain(0.0, 1.0), Domain(2.0, 3.0))
+    tensors = (
+        (Domain(-2.0, -0.5), Domain(0.5, 2.0)) if draw.is_float else (Domain(0.0, 1.0), Domain(2.0, 3.0))
+    )
     return [
         *found,
         sample(draw.array(3, 4), draw.array(4, domain=tensors[0]), draw.array(3, 1, domain=tensors[1])),

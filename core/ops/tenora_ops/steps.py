@@ -194,9 +194,13 @@ def _adam_oracle(
     return (p, m, v) if largest is None else (p, m, v, used)
 
 
-HYPER = "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, maximize: bool, step: int"
+HYPER = (
+    "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, maximize: bool, "
+    "step: int"
+)
 adam_update = op(
-    f"adam_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, grad: Tensor, {HYPER}) -> (Tensor, Tensor, Tensor)",
+    "adam_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, grad: Tensor, "
+    f"{HYPER}) -> (Tensor, Tensor, Tensor)",
     family=STEP,
     samples=adam_samples,
     composite=_adam,

@@ -197,7 +197,7 @@ def _pieces(g: Any, tensors: Any, dim: Any) -> list[Any]:
     pieces, start = [], 0
     for tensor in tensors:
         length = tensor.shape[dim]
-        pieces.append(ops.narrow(g, dim, start, length))
+        pieces.append(sum_to(ops.narrow(g, dim, start, length), tensor))
         start = start + length
     return [pieces]
 
@@ -234,7 +234,7 @@ pad = op(
     oracle=_pad,
     doc="Adds elements around the last dims, (before, after) pairs from the last dim backwards; negative amounts crop.",
     example="tenora.nn.functional.pad(tenora.tensor([1, 2]), (1, 1))",
-    public="",
+    public="nn.functional.pad",
 )
 sum_to_op = op(
     "sum_to(grad: Tensor, like: Tensor) -> Tensor",
@@ -521,6 +521,7 @@ real = op(
     "real(input: Tensor) -> Tensor",
     family=PLAN,
     view=True,
+    dtype="abs",
     shape="real",
     vjp=lambda g, x, r: ops.to(g, x.dtype) if is_complex(x) else g,
     dtypes=COMPLEX,
@@ -532,6 +533,7 @@ imag = op(
     "imag(input: Tensor) -> Tensor",
     family=PLAN,
     view=True,
+    dtype="abs",
     shape="imag",
     vjp=lambda g, x, r: g * 1j,
     dtypes=COMPLEX,

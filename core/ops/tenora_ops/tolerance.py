@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 #: Distance from 1 to the next number.
@@ -57,6 +58,9 @@ def _make(*rows: Tolerance) -> dict[str, Tolerance]:
 
 TOLERANCES = _make(
     Tolerance("exact", 0.0, 0.0, "Moves, selects or compares values; nothing is rounded."),
+    Tolerance(
+        "unspecified", math.inf, math.inf, "Uninitialised memory: only shape and dtype mean something."
+    ),
     Tolerance(
         "exact_or_1ulp",
         1.0,

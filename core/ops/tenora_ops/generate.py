@@ -1,0 +1,232 @@
+"""Writes the files that are derived from the records, or checks that they are current.
+
+    python -m tenora_ops.generate            write
+    python -m tenora_ops.generate --check    exit 1 and name the files that differ
+
+- `core/ops/tenora_ops/functions.pyi`: the public functions.
+- `core/engine/tenora_engine/_methods.pyi`: the Tensor methods that come from records.
+- `docs/ops.md`: the table of all ops.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from tenora_ops.functions import public_functions
+from tenora_ops.record import OPSET_VERSION, Record, records
+from tenora_ops.samples import ALL
+from tenora_ops.schema import REQUIRED, Parameter
+
+ROOT = Path(__file__).resolve().parents[3]
+#: Schema type -> type in a stub.
+STUB_TYPES = {
+    "Tensor": "Tensor",
+    "Tensor[]": "Sequence[Tensor]",
+    "Tensor?[]": "Sequence[Tensor | None]",
+    "Tensor | Scalar": "Tensor | complex",
+    "Tensor | Scalar | None": "Tensor | complex | None",
+    "Scalar": "float",
+    "dtype": "dtype",
+    "device": "device | str",
+    "int[]": "int | Sequence[int]",
+    "Generator": "Generator",
+}
+HEADER = "# Written by `python -m tenora_ops.generate` from the op records; do not edit.\n"
+
+
+def stub_type(parameter: Parameter) -> str:
+    """The type of a parameter in a stub."""
+    name = parameter.type
+    if name in STUB_TYPES:
+        return STUB_TYPES[name]
+    base, optional = name.removesuffix("?"), name.endswith("?")
+    plain = STUB_TYPES.get(base, f"builtins.{base}" if base in ("int", "float", "bool", "str") else base)
+    return f"{plain} | None" if optional else plain
+
+
+def qualified(text: str) -> str:
+    """Builtin types by their full names: methods called `float` or `int` would hide them."""
+    words = {"int": "builtins.int", "float": "builtins.float", "complex": "builtins.complex"}
+    parts = text.replace("[", " [ ").replace("]", " ] ").split(" ")
+    return " ".join(words.get(p, p) for p in parts).replace(" [ ", "[").replace(" ]", "]").strip()
+
+
+def default_text(value: object) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "..."
+    return repr(value)
+
+
+def parameters_text(parameters: Iterable[Parameter], method: bool) -> str:
+    """The parameter list of a stub; a method's first tensor is self, a size may be spelled as varargs."""
+    given = list(parameters)
+    pieces = ["self"] if method else []
+    rest = given[1:] if method else given
+    positional = [p for p in rest if not p.keyword_only]
+    varargs = len(positional) == 1 and positional[0].type == "int[]"
+    if varargs:
+        pieces.append(f"*{positional[0].name}: {qualified(stub_type(positional[0]))}")
+        rest = [p for p in rest if p is not positional[0]]
+    star = varargs
+    for parameter in rest:
+        if parameter.keyword_only and not star:
+            pieces.append("*")
+            star = True
+        default = "" if parameter.default is REQUIRED else f" = {default_text(parameter.default)}"
+        pieces.append(f"{parameter.name}: {qualified(stub_type(parameter))}{default}")
+    return ", ".join(pieces)
+
+
+def returned(entry: Record) -> str:
+    if entry.schema.results == 1:
+        return "Tensor"
+    return f"tuple[{', '.join(['Tensor'] * entry.schema.results)}]"
+
+
+def stub_lines(name: str, group: list[Record], indent: str, method: bool, out: bool) -> list[str]:
+    lines = []
+    for entry in group:
+        parameters = list(entry.schema.parameters)
+        text = parameters_text(parameters, method)
+        if out and entry.out:
+            text += ", out: Tensor | None = None" if "*" in text else ", *, out: Tensor | None = None"
+        if len(group) > 1:
+            lines.append(f"{indent}@overload")
+        lines.append(f"{indent}def {name}({text}) -> {returned(entry)}: ...")
+    return lines
+
+
+def functions_stub() -> str:
+    """The stub of `tenora_ops.functions`."""
+    lines = [
+        HEADER.rstrip(),
+        "import builtins",
+        "from collections.abc import Sequence",
+        "from typing import Any, overload",
+        "",
+        "from tenora_engine._engine import Generator, OpFunction, Tensor, device, dtype",
+        "",
+        "def public_functions(module: builtins.str = ...) -> dict[builtins.str, OpFunction]: ...",
+        "def resolve(name: builtins.str) -> OpFunction: ...",
+        "def call_function(op: builtins.str, operands: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any: ...",
+    ]
+    for name, function in sorted(public_functions().items()):
+        group = [e for e in records() if e.name in function.ops]
+        lines += stub_lines(name, group, "", method=False, out=True)
+    return "\n".join(lines) + "\n"
+
+
+def _method_names() -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
+    for entry in records():
+        for name in (entry.method, entry.inplace):
+            if name:
+                groups.setdefault(name, []).append(entry)
+                mark = "_" if name == entry.inplace else ""
+                for alias in entry.aliases:
+                    groups.setdefault(alias + mark, []).append(entry)
+    return groups
+
+
+def methods_stub() -> str:
+    """The stub of the Tensor methods that come from records."""
+    lines = [
+        HEADER.rstrip(),
+        "import builtins",
+        "from collections.abc import Sequence",
+        "from typing import overload",
+        "",
+        "from tenora_engine._engine import Generator, Tensor, device, dtype",
+        "",
+        "class TensorMethods:",
+    ]
+    for name, group in sorted(_method_names().items()):
+        lines += stub_lines(name, group, "    ", method=True, out=False)
+    return "\n".join(lines) + "\n"
+
+
+def dtypes_text(entry: Record) -> str:
+    if set(entry.dtypes) == set(ALL):
+        return "all"
+    short = {"uint": "u", "int": "i", "float": "f", "bfloat": "bf", "complex": "c"}
+    words = []
+    for name in entry.dtypes:
+        stem = name.rstrip("0123456789")
+        words.append(short.get(stem, stem) + name[len(stem) :])
+    return " ".join(words)
+
+
+def gradient_text(entry: Record) -> str:
+    if not entry.differentiable:
+        return ""
+    if entry.dynamic_vjp:
+        return "formula, called back"
+    return "formula" if entry.vjp is not None else "through its parts"
+
+
+def kernels_text(entry: Record) -> str:
+    if entry.kind == "kernel":
+        return f"`{entry.kernel}`" if entry.kernel else "required"
+    if entry.kind == "view":
+        return "none (a window)"
+    return "optional" if entry.overridable else "none"
+
+
+def ops_table() -> str:
+    """docs/ops.md."""
+    every = records()
+    lines = [
+        "# Ops",
+        "",
+        "<!-- Written by `python -m tenora_ops.generate` from the op records; do not edit. -->",
+        "",
+        f"Op set {OPSET_VERSION}: {len(every)} ops. *Kernel*: `required` of every backend, `optional` where a",
+        "backend may override the composite or plan, else whose kernel runs or why there is none.",
+        "",
+        "| op | public as | what | kind | dtypes tried | gradient | kernel |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for entry in every:
+        faces = [f"`{entry.public}`"] if entry.public else []
+        faces += [f"`x.{entry.method}`"] if entry.method else []
+        faces += [f"`x.{entry.inplace}`"] if entry.inplace else []
+        what = entry.doc.replace("|", "\\|")
+        row = (f"`{entry.name}`", " ".join(faces), what, entry.kind, dtypes_text(entry), gradient_text(entry))
+        lines.append(f"| {' | '.join(row)} | {kernels_text(entry)} |")
+    return "\n".join(lines) + "\n"
+
+
+def derived() -> dict[Path, str]:
+    """Path -> text of every derived file."""
+    return {
+        ROOT / "core/ops/tenora_ops/functions.pyi": functions_stub(),
+        ROOT / "core/engine/tenora_engine/_methods.pyi": methods_stub(),
+        ROOT / "docs/ops.md": ops_table(),
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Writes or checks; the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tenora_ops.generate", description="Derived files of the op records."
+    )
+    parser.add_argument("--check", action="store_true", help="only say which files are not current")
+    check = parser.parse_args(arguments).check
+    stale = [path for path, text in derived().items() if not path.exists() or path.read_text() != text]
+    for path in stale:
+        if check:
+            print(
+                f"not current: {path.relative_to(ROOT)}; run python -m tenora_ops.generate", file=sys.stderr
+            )
+        else:
+            path.write_text(derived()[path])
+            print(f"wrote {path.relative_to(ROOT)}")
+    return 1 if check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""From op records to calls: samples become tensors in several memory layouts, results are compared with the oracle."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+import tenora
+import tenora_ops
+from tenora_ops.record import Record
+from tenora_ops.samples import COMPLEX, INTEGERS, REALS, Draw, Sample, Seed
+from tenora_ops.tolerance import TOLERANCES
+
+LAYOUTS = ("contiguous", "transposed", "strided", "negative", "offset")
+#: Ops whose meaning is tied to the memory layout of their input.
+LAYOUT_BOUND = frozenset({"view", "as_strided", "empty_like"})
+WIDE = {"f": np.float64, "c": np.complex128}
+
+
+def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
+    """The same values with other strides."""
+    if layout == "contiguous" or array.ndim == 0:
+        return np.ascontiguousarray(array).reshape(array.shape)
+    if layout == "transposed":
+        return array.T.copy().T
+    if layout == "strided":
+        room = np.zeros([2 * n + 1 for n in array.shape], dtype=array.dtype)
+        window = room[tuple(slice(1, 2 * n + 1, 2) for n in array.shape)]
+    elif layout == "negative":
+        room = np.zeros(array.shape, dtype=array.dtype)
+        window = room[tuple(slice(None, None, -1) for _ in array.shape)]
+    else:
+        room = np.zeros([n + 2 for n in array.shape], dtype=array.dtype)
+        window = room[tuple(slice(1, n + 1) for n in array.shape)]
+    window[...] = array
+    return window
+
+
+def to_tensor(value: Any, layout: str = "contiguous") -> Any:
+    """A sample's value as an op takes it: arrays become tensors that share the laid-out memory."""
+    if isinstance(value, np.ndarray):
+        return tenora.from_numpy(laid_out(value, layout))
+    if isinstance(value, list):
+        return [to_tensor(v, layout) for v in value]
+    if isinstance(value, Seed):
+        return tenora.Generator().manual_seed(value.seed)
+    return value
+
+
+def options_of(sample: Sample, layout: str = "contiguous") -> dict[str, Any]:
+    return {
+        k: getattr(tenora, v) if k == "dtype" else to_tensor(v, layout) for k, v in sample.options.items()
+    }
+
+
+def arguments_of(record: Record, sample: Sample, layout: str = "contiguous") -> list[Any]:
+    """The positional arguments; a dtype is spelled as a string in samples."""
+    kinds = [p.type for p in record.schema.parameters if not p.keyword_only]
+    values = []
+    for i, value in enumerate(sample.arguments):
+        is_dtype = i < len(kinds) and kinds[i].startswith("dtype")
+        values.append(
+            getattr(tenora, value) if is_dtype and isinstance(value, str) else to_tensor(value, layout)
+        )
+    return values
+
+
+def call(record: Record, sample: Sample, layout: str = "contiguous") -> Any:
+    function = tenora_ops.REGISTERED[record.name]
+    return function(*arguments_of(record, sample, layout), **options_of(sample, layout))
+
+
+def widened(value: Any) -> Any:
+    """What an oracle is told: floating arrays in double precision, with the drawn dtype as metadata."""
+    if isinstance(value, list):
+        return [widened(v) for v in value]
+    if not isinstance(value, np.ndarray):
+        return value
+    if value.dtype == ml_dtypes.bfloat16 or value.dtype.kind == "f":
+        return value.astype(np.dtype(np.float64, metadata={"drawn": value.dtype.name}))
+    return value.astype(np.complex128) if value.dtype.kind == "c" else value
+
+
+@functools.cache
+def samples_of(name: str, dtype: str) -> tuple[Sample, ...]:
+    record = tenora_ops.record(name)
+    return tuple(record.samples(Draw(dtype, record.domain, name)))
+
+
+@functools.cache
+def expected(name: str, dtype: str) -> tuple[Any, ...]:
+    """The oracle's answers to all samples of a dtype; numbers beyond a dtype's range are infinities, silently."""
+    record = tenora_ops.record(name)
+    answers = []
+    with np.errstate(all="ignore"):
+        for sample in samples_of(name, dtype):
+            told = [widened(v) for v in sample.arguments]
+            answers.append(record.oracle(*told, **{k: widened(v) for k, v in sample.options.items()}))
+    return tuple(answers)
+
+
+def result_dtype(record: Record, dtype: str, answer: np.ndarray, sample: Sample) -> str:
+    """The dtype that a result must have, from what the oracle answered and what was drawn."""
+    named = sample.options.get("dtype")
+    if named is None:
+        kinds = [p.type for p in record.schema.parameters]
+        named = next(
+            (v for v, k in zip(sample.arguments, kinds, strict=False) if k.startswith("dtype")), None
+        )
+    if named is not None:
+        return str(named)
+    kind = answer.dtype.kind
+    if kind in "biu" or answer.dtype == ml_dtypes.bfloat16:
+        return answer.dtype.name
+    if kind == "c":
+        return dtype if dtype in COMPLEX else "complex64"
+    if dtype in COMPLEX:
+        return "float32" if dtype == "complex64" else "float64"
+    if dtype in REALS:
+        return dtype
+    whole = dtype in INTEGERS and record.dtype not in ("promote_float", "creation", "attr")
+    return dtype if whole else "float32"
+
+
+def as_numpy(tensor: Any) -> np.ndarray:
+    return np.asarray(tensor.detach().numpy())
+
+
+def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any, where: str) -> None:
+    """Shape, dtype and values of one result, or of each of several."""
+    if isinstance(answer, tuple):
+        assert isinstance(got, tuple) and len(got) == len(answer), f"{where}: {got} for {len(answer)} results"
+        for i, (g, a) in enumerate(zip(got, answer, strict=True)):
+            compare_one(record, dtype, sample, g, a, f"{where} result {i}")
+    else:
+        compare_one(record, dtype, sample, got, answer, where)
+
+
+def compare_one(record: Record, dtype: str, sample: Sample, got: Any, answer: Any, where: str) -> None:
+    answer = np.asarray(answer)
+    name = result_dtype(record, dtype, answer, sample)
+    assert tuple(got.shape) == answer.shape, f"{where}: shape {tuple(got.shape)}, expected {answer.shape}"
+    assert str(got.dtype) == f"tenora.{name}", f"{where}: dtype {got.dtype}, expected {name}"
+    if record.tolerance == "unspecified" or not answer.size:
+        return
+    found = as_numpy(got)
+    if name in INTEGERS or name == "bool":
+        np.testing.assert_array_equal(found, answer.astype(found.dtype), err_msg=where)
+        return
+    wide = np.complex128 if name in COMPLEX else np.float64
+    target = np.asarray(answer, dtype=wide)
+    finite = np.abs(target[np.isfinite(target)])
+    rtol, atol = TOLERANCES[record.tolerance].bounds(name, float(finite.max()) if finite.size else 0.0)
+    with np.errstate(over="ignore"):
+        rounded = target.astype(found.dtype).astype(wide)  # what an exact result looks like in this dtype
+    np.testing.assert_allclose(found.astype(wide), rounded, rtol=rtol, atol=atol, err_msg=where)
+
+
+def cases(record: Record) -> Iterator[tuple[str, int, Sample, Any]]:
+    for dtype in record.dtypes:
+        for number, (sample, answer) in enumerate(
+            zip(samples_of(record.name, dtype), expected(record.name, dtype), strict=True)
+        ):
+            yield dtype, number, sample, answer
+
+
+def has_arrays(sample: Sample) -> bool:
+    values = [*sample.arguments, *sample.options.values()]
+    return any(isinstance(v, np.ndarray) or (isinstance(v, list) and v) for v in values)

@@ -1,0 +1,116 @@
+"""Every differentiable record's gradient and second gradient against finite differences in double precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import op_cases
+import pytest
+
+import tenora
+import tenora_ops
+from tenora_autograd import gradcheck, gradgradcheck
+from tenora_ops.record import Record
+from tenora_ops.samples import Sample
+
+LARGEST = 30  # elements of a sample that finite differences still walk through
+#: Random numbers are drawn anew at each call, so a difference of two calls means nothing.
+DRAWN_ANEW = {"dropout"}
+DIFFERENTIABLE = [
+    r.name
+    for r in tenora_ops.records()
+    if r.differentiable and r.kind != "function" or r.name in ("masked_select", "flip")
+]
+
+
+def prepared(record: Record, sample: Sample) -> tuple[Any, list[Any]] | None:
+    """A function of the sample's floating tensors alone, and those tensors; None for a sample without any."""
+    arguments = op_cases.arguments_of(record, sample)
+    options = op_cases.options_of(sample)
+    leaves: list[Any] = []
+    slots: list[tuple[int, int | None]] = []
+    frozen = {p.name for p in record.schema.operands if p.name in record.shape_only}
+    names = [p.name for p in record.schema.parameters]
+    for i, value in enumerate(arguments):
+        items = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
+        for j, item in items:
+            if isinstance(item, tenora.Tensor) and (item.dtype.is_floating_point or item.dtype.is_complex):
+                if names[i] not in frozen:
+                    slots.append((i, j))
+                    leaves.append(item.clone().requires_grad_(True))
+    if not leaves:
+        return None
+    function = tenora_ops.REGISTERED[record.name]
+
+    def run(*given: Any) -> Any:
+        filled = [list(a) if isinstance(a, list) else a for a in arguments]
+        for (i, j), tensor in zip(slots, given, strict=False):
+            if j is None:
+                filled[i] = tensor
+            else:
+                filled[i][j] = tensor
+        return function(*filled, **options)
+
+    return run, leaves
+
+
+def checked_samples(record: Record) -> list[tuple[str, Sample]]:
+    source = record.gradient_samples
+    found = []
+    for dtype in ("float64", "complex128"):
+        if dtype not in record.dtypes:
+            continue
+        for sample in op_cases.samples_of(record.name, dtype) if source is None else source:
+            size = sum(np.size(v) for v in sample.arguments if isinstance(v, np.ndarray | list))
+            if size <= LARGEST and not (record.name in DRAWN_ANEW and sample.arguments[-1] is True):
+                found.append((dtype, sample))
+    return found
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_gradient(name: str, backend: str) -> None:
+    record = tenora_ops.record(name)
+    ran = 0
+    for dtype, sample in checked_samples(record):
+        case = prepared(record, sample)
+        if case is not None:
+            run, leaves = case
+            try:
+                assert gradcheck(run, leaves)
+            except Exception as error:
+                raise AssertionError(f"{name}({sample}) in {dtype}: {error}") from error
+            ran += 1
+    assert ran, f"{name}: no sample was checked"
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_second_gradient(name: str, backend: str) -> None:
+    record = tenora_ops.record(name)
+    ran = 0
+    for dtype, sample in checked_samples(record):
+        case = prepared(record, sample)
+        if case is not None and sum(leaf.numel() for leaf in case[1]) <= LARGEST:
+            run, leaves = case
+            try:
+                assert gradgradcheck(run, leaves)
+            except Exception as error:
+                raise AssertionError(f"{name}({sample}) in {dtype}: {error}") from error
+            ran += 1
+    assert ran, f"{name}: no sample was checked"
+
+
+def test_gradcheck_notices_a_wrong_gradient() -> None:
+    class Wrong(tenora.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, *gradients: Any) -> Any:
+            return gradients[0] * 3
+
+    x = tenora.tensor([0.5, 2.0], dtype=tenora.float64, requires_grad=True)
+    with pytest.raises(RuntimeError, match="element 0"):
+        gradcheck(Wrong.apply, (x,))
+    assert gradcheck(Wrong.apply, (x,), raise_exception=False) is False

@@ -1,0 +1,133 @@
+"""Records are complete, consistent, and say what they mean."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tenora
+import tenora_ops
+from tenora_ops.record import Record, RecordError
+from tenora_ops.samples import Draw
+from tenora_ops.schema import SchemaError, parse
+from tenora_ops.tolerance import TOLERANCES
+
+RECORDS = tenora_ops.records()
+NAMES = [r.name for r in RECORDS]
+
+
+def test_there_are_enough() -> None:
+    assert len(RECORDS) >= 60
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=NAMES)
+def test_complete(record: Record) -> None:
+    assert callable(record.oracle)
+    assert record.tolerance in TOLERANCES
+    assert record.dtypes and len(set(record.dtypes)) == len(record.dtypes)
+    assert record.doc.endswith(".") and "\n" not in record.doc
+    assert record.domain.low < record.domain.high
+    for dtype in record.dtypes:
+        found = list(record.samples(Draw(dtype, record.domain, record.name)))
+        assert len(found) >= 6, f"{record.name}: {len(found)} samples in {dtype}"
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=NAMES)
+def test_example_runs(record: Record) -> None:
+    exec(compile(record.example, record.name, "exec"), {"tenora": tenora})
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=NAMES)
+def test_faces_exist(record: Record) -> None:
+    if record.public:
+        target = tenora
+        for part in record.public.split("."):
+            target = getattr(target, part)
+        assert callable(target)
+    if record.method:
+        assert callable(getattr(tenora.Tensor, record.method))
+    if record.inplace:
+        assert callable(getattr(tenora.Tensor, record.inplace))
+
+
+def test_samples_are_the_same_every_time() -> None:
+    record = tenora_ops.record("add")
+    first, second = (list(record.samples(Draw("float32", record.domain, "add"))) for _ in range(2))
+    for a, b in zip(first, second, strict=True):
+        assert str(a) == str(b)
+        assert (
+            a.arguments[0].tobytes() == b.arguments[0].tobytes()
+            if hasattr(a.arguments[0], "tobytes")
+            else True
+        )
+
+
+def test_import_takes_no_numpy_and_no_backend() -> None:
+    """Records alone load neither oracles' libraries nor a backend."""
+    program = (
+        "import sys, tenora_ops; from tenora_engine import _engine;"
+        "assert not {'scipy', 'numpy.linalg'} & set(sys.modules), sorted(sys.modules);"
+        "assert _engine.backend_names() == [], _engine.backend_names()"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("mul(a: Tensor", "not a signature"),
+        ("mul(a: Tenser) -> Tensor", "unknown type 'Tenser'"),
+        ("mul(a: Tensor, a: int) -> Tensor", "appears twice"),
+        ("mul(a: Tensor[], b: Tensor) -> Tensor", "last tensor parameter"),
+        ("mul(a: Tensor, k: int = x) -> Tensor", "not a literal"),
+        ("mul(a: Tensor) -> Tensors", "result 'Tensors'"),
+    ],
+)
+def test_schema_errors(text: str, words: str) -> None:
+    with pytest.raises(SchemaError, match=re.escape(words)):
+        parse(text)
+
+
+def test_schema_parts() -> None:
+    schema = parse(
+        "f(a: Tensor, xs: Tensor[], k: int[]? = (1, 2), *, b: bool = True, e: float = -inf) -> (Tensor, Tensor)"
+    )
+    assert [p.name for p in schema.operands] == ["a", "xs"] and schema.variadic
+    assert [p.default for p in schema.attributes] == [(1, 2), True, float("-inf")]
+    assert schema.parameters[-1].keyword_only and schema.results == 2
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"schema": "add(input: Tensor) -> Tensor"}, "registered already"),
+        ({"tolerance": "loose"}, "unknown tolerance class 'loose'"),
+        ({"doc": " "}, "'doc' is empty"),
+        ({"vjp": lambda g: g}, "vjp takes 1 parameters, expected at least 3"),
+        ({"vjp": lambda g, x, r, dim: g}, "parameters ['dim']"),
+        ({"view": True, "composite": lambda x: x}, "more than one implementation"),
+        ({"shape_only": ("other",)}, "not tensor parameters"),
+        ({"dynamic_vjp": True}, "without a vjp"),
+    ],
+)
+def test_registration_errors(fields: dict[str, object], words: str) -> None:
+    """A record that contradicts itself is refused before the engine hears of it."""
+    base = tenora_ops.record("neg")
+    given = {
+        "schema": "tested_op(input: Tensor) -> Tensor",
+        "family": base.family,
+        "doc": "A test.",
+        "example": "tenora.ones(1)",
+        "oracle": lambda x: x,
+        **fields,
+    }
+    with pytest.raises(RecordError, match=re.escape(words)):
+        tenora_ops.op(**given)  # type: ignore[arg-type]
+    assert "tested_op" not in {r.name for r in tenora_ops.records()}
+
+
+def test_derived_files_are_current() -> None:
+    subprocess.run([sys.executable, "-m", "tenora_ops.generate", "--check"], check=True)
