@@ -108,11 +108,6 @@ void register_kernel(BackendId id, std::string_view name, const KernelEntry& ent
     op->kernels[id].store(new KernelEntry(entry), std::memory_order_release);
 }
 
-const KernelEntry* kernel_entry(const Op& op, BackendId id) {
-    const Op& owner = op.kernel_op == op.id ? op : tenora::op(op.kernel_op);
-    return owner.kernels[id].load(std::memory_order_acquire);
-}
-
 void set_default_backend(uint8_t space_id, BackendId id) {
     if (id != kNoBackend && !backends[id].serves(space_id))
         fail(ErrorKind::Value, "backend", "",

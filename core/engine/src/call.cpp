@@ -149,15 +149,13 @@ bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> 
     return false;
 }
 
-bool is_index_op(const Op& op) { return op.spec.shape_rule == "index" || op.spec.shape_rule == "index_put"; }
-
 // The general way. Results in out; returns the backend that computed.
 BackendId slow_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
                     std::span<Tensor* const> target, uint64_t* needs) {
     std::vector<Operand> replaced;
     std::vector<TensorRef> kept;
     std::span<const Operand> operands = in;
-    if (is_index_op(op)) operands = resolve_masks(op, in, op.spec.shape_rule == "index" ? 1 : 2, replaced, kept);
+    if (op.first_index) operands = resolve_masks(op, in, op.first_index, replaced, kept);
     SmallArray<Attr, 12> own(attr.size());
     std::copy(attr.begin(), attr.end(), own.data());
     Call c(op, operands, own, out);
@@ -204,7 +202,7 @@ void run_rules(Call& c) {
     if (c.in.size() < size_t(op.spec.n_in) && !op.spec.variadic)
         fail(ErrorKind::Type, "argument", op.display(),
              text("wrong number of operands: got ", c.in.size(), ", expected ", op.spec.n_in, ". Check the call."));
-    bool own_devices = op.spec.implementation == Implementation::Function || op.spec.prepare == "copy";
+    bool own_devices = op.spec.implementation == Implementation::Function || op.copies;
     c.infer.device = own_devices && !c.in.empty() && c.in[0].tensor ? c.in[0].tensor->device : common_device(op, c.in);
     if (!op.has_rules) return;
     if (op.dtype_rule) op.dtype_rule(c.infer);

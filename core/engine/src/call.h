@@ -43,8 +43,6 @@ public:
     LocalView(const LocalView&) = delete;
     void reset(const Tensor* base, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t shift = 0);
     Tensor* get() { return &tensor_; }
-    int64_t* shape() { return dims_; }
-    int64_t* strides() { return dims_ + kMaxRank; }
 
 private:
     Tensor tensor_;
@@ -87,7 +85,7 @@ struct Declined {
 void launch(const Launch& l);           // throws Declined or Error
 
 // Low-level copies with the backend of the destination. No tape, no version bump.
-void copy_into(Tensor* dst, Tensor* src, BackendId backend, bool swap_allowed = true);
+void copy_into(Tensor* dst, Tensor* src, BackendId backend);
 TensorRef dense_copy(Tensor* t, BackendId backend);
 
 void check_status(const Op& op, BackendId backend, Device device, int32_t status, const char* error);

@@ -173,7 +173,7 @@ void execute(Call& c, uint64_t needs) {
             }
         }
     }
-    if (c.backend == kNoBackend) c.backend = backend_or_none(c.infer.device.space);
+    if (c.backend == kNoBackend) c.backend = current_backend(c.infer.device.space);
     try {
         if (kind == Implementation::Structural) return run_plan(c);
         if (kind == Implementation::Composite) return run_program(c, through);

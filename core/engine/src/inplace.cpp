@@ -76,8 +76,7 @@ struct Inferred {
     std::unique_ptr<Call> call;
     Inferred(const Op& op, std::span<const Operand> in, std::span<const Attr> given) : attr(given.size()) {
         std::copy(given.begin(), given.end(), attr.data());
-        size_t first = op.spec.shape_rule == "index" ? 1 : op.spec.shape_rule == "index_put" ? 2 : 0;
-        if (first) in = resolve_masks(op, in, first, replaced, kept);
+        if (op.first_index) in = resolve_masks(op, in, op.first_index, replaced, kept);
         call = std::make_unique<Call>(op, in, attr, none);
         run_rules(*call);
     }
@@ -115,7 +114,7 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
     o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     check_writable(o.display(), self);
     uint64_t needs = needs_of(in);
-    if (o.spec.prepare == "copy") return assign(self, in.size() > 1 ? in[1] : Operand());
+    if (o.copies) return assign(self, in.size() > 1 ? in[1] : Operand());
     if (o.spec.through && needs) {  // no gradient of its own: the value is recorded, then assigned
         check_inplace(o.display(), self, true);
         TensorRef out[kMaxOutputs];

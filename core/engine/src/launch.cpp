@@ -4,7 +4,7 @@
 //   - A 0-d tensor on the host beside larger operands, and every number, goes by value: host_scalar_mask.
 //   - The GIL is released only around kernels that last about a millisecond or may block.
 //   - On a space with streams the current stream is passed and every operand is marked as used by it.
-#include <cstring>
+#include <new>
 
 #include "internal.h"
 #include "tenora/allocator.h"
@@ -42,6 +42,11 @@ public:
     explicit Runner(const Launch& l)
         : l_(l), entry_(find(l)), in_(l.in.size()), out_(l.out.size()), in_d_(l.in.size()), out_d_(l.out.size()) {}
 
+    ~Runner() {
+        for (size_t i = 0; i < inline_used_; ++i) std::launder(reinterpret_cast<Slot*>(inline_slots_ + sizeof(Slot) * i))->~Slot();
+    }
+    Runner(const Runner&) = delete;
+
     void run() {
         check_dtype();
         for (size_t i = 0; i < l_.in.size(); ++i) in_[i] = prepare_input(i);
@@ -76,8 +81,9 @@ private:
         return l_.out[0]->dtype;
     }
 
+    // Slots are large: made where and when one is needed.
     Slot& new_slot() {
-        if (inline_used_ < 2) return inline_slots_[inline_used_++];
+        if (inline_used_ < kInlineSlots) return *new (inline_slots_ + sizeof(Slot) * inline_used_++) Slot;
         slots_.emplace_back(new Slot);
         return *slots_.back();
     }
@@ -87,7 +93,7 @@ private:
         uint64_t bit = i < 64 ? 1ull << i : 0;
         if (!o.tensor) {
             if (!o.has_scalar) return nullptr;
-            LocalScalar& s = scalars_used_ < 2 ? scalars_[scalars_used_++] : new_slot().scalar;
+            LocalScalar& s = new_slot().scalar;
             s.reset(o.scalar, scalar_dtype());
             call_.host_scalar_mask |= bit;
             return s.get();
@@ -102,13 +108,21 @@ private:
         return fix_layout(t);
     }
 
+    [[noreturn]] void refuse_shape(const Tensor* t, const Tensor* to) const {
+        fail(ErrorKind::Runtime, "shape", l_.op.display(),
+             text("operand does not broadcast to the result: got ", describe(t), ", expected a shape that broadcasts to ",
+                  to->shape(), ". Reshape or expand it."));
+    }
+
     Tensor* expand(Tensor* t) {
         const Tensor* to = l_.out[0];
         LocalView& v = new_slot().view;
         int64_t strides[kMaxRank];
         int lead = to->rank() - t->rank();
+        if (lead < 0) refuse_shape(t, to);
         for (int k = 0; k < to->rank(); ++k) {
             bool real = k >= lead && t->shape()[size_t(k - lead)] == to->shape()[size_t(k)];
+            if (!real && k >= lead && t->shape()[size_t(k - lead)] != 1) refuse_shape(t, to);
             strides[k] = real ? t->strides()[size_t(k - lead)] : 0;
         }
         v.reset(t, to->shape(), {strides, size_t(to->rank())});
@@ -233,9 +247,8 @@ private:
     tnr_call call_{};
     SmallArray<Tensor*, kInline> in_, out_;
     SmallArray<const DLTensor*, kInline> in_d_, out_d_;
-    LocalScalar scalars_[2];
-    int scalars_used_ = 0;
-    Slot inline_slots_[2];
+    static constexpr size_t kInlineSlots = 2;
+    alignas(Slot) unsigned char inline_slots_[kInlineSlots * sizeof(Slot)];
     size_t inline_used_ = 0;
     std::vector<std::unique_ptr<Slot>> slots_;
     StorageRef workspace_;

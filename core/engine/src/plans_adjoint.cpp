@@ -148,8 +148,11 @@ Tensor* conjugate(Call& c, Tensor* t) {
 // t as a stack of matrices: `row` puts a vector's missing dimension first, else last.
 struct Matrices {
     LocalView view;
-    void reset(Tensor* t, bool needs_row, bool needs_column, bool transposed) {
-        int64_t shape[kMaxRank + 2], strides[kMaxRank + 2];
+    void reset(Call& c, Tensor* t, bool needs_row, bool needs_column, bool transposed) {
+        int64_t shape[kMaxRank], strides[kMaxRank];
+        if (t->rank() + needs_row + needs_column > kMaxRank)
+            refuse(c.infer, ErrorKind::Runtime, "shape", "too many dimensions: got ", describe(t), ", expected fewer than ",
+                   kMaxRank, ". Flatten the batch.");
         int n = 0, rank = t->rank(), real = 2 - needs_row - needs_column;
         for (int i = 0; i < rank - real; ++i) {
             shape[n] = t->shape()[size_t(i)];
@@ -208,8 +211,8 @@ void matmul_left(Call& c) {
     Tensor *g = tensor_in(c.infer, 0, "g"), *a = tensor_in(c.infer, 1, "a"), *b = conjugate(c, tensor_in(c.infer, 2, "b"));
     bool row = a->rank() == 1, column = b->rank() == 1;
     Matrices x, y;
-    x.reset(g, row, column, false);
-    y.reset(b, false, column, true);
+    x.reset(c, g, row, column, false);
+    y.reset(c, b, false, column, true);
     finish_adjoint(c, product(c, x.view.get(), y.view.get()), a, true, row);
 }
 
@@ -222,8 +225,8 @@ void matmul_right(Call& c) {
         x.fold(a, a->shape().back(), true);
         y.fold(g, column ? 1 : g->shape().back(), false);
     } else {
-        x.reset(a, row, false, true);
-        y.reset(g, row, column, false);
+        x.reset(c, a, row, false, true);
+        y.reset(c, g, row, column, false);
     }
     finish_adjoint(c, product(c, x.view.get(), y.view.get()), b, false, column);
 }

@@ -12,11 +12,11 @@
 namespace tenora {
 
 std::mutex registry_mutex;
+std::atomic<Op*> op_table[kMaxOps];
 
 namespace {
 
 constexpr size_t kNameSlots = 2 * kMaxOps;
-std::atomic<Op*> by_id[kMaxOps];
 std::atomic<Op*> by_name[kNameSlots];
 std::atomic<int> count_ops{0};
 CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
@@ -102,6 +102,8 @@ void resolve_rules(Op& op) {
     std::string prepare = s.prepare.empty() ? default_prepare(s) : s.prepare;
     if (op.has_rules) op.prepare = resolve(s, prepare, "prepare", "prepare:", find_prepare);
     op.pointwise = op.has_rules && prepare == "pointwise";
+    op.copies = prepare == "copy";
+    op.first_index = s.shape_rule == "index" ? 1 : s.shape_rule == "index_put" ? 2 : 0;
     if (s.implementation == Implementation::Structural)
         op.plan = resolve(s, s.structural.empty() ? s.name : s.structural, "structural", "plan:", find_plan);
 }
@@ -123,7 +125,7 @@ void link_kernels(Op& op) {
     if (!op.spec.kernel.empty())
         if (Op* other = find_op(op.spec.kernel)) op.kernel_op = other->id;
     for (int i = 0; i < count_ops.load(); ++i) {
-        Op& other = *by_id[i].load();
+        Op& other = *op_table[i].load();
         if (other.spec.kernel == op.spec.name) other.kernel_op = op.id;
     }
 }
@@ -152,7 +154,7 @@ const Op& register_op(OpSpec spec) {
     set_fast_path(op);
     link_kernels(op);
     owned.release();
-    by_id[id].store(&op, std::memory_order_release);
+    op_table[id].store(&op, std::memory_order_release);
     size_t slot = slot_of(op.spec.name);
     while (by_name[slot].load(std::memory_order_relaxed)) slot = (slot + 1) % kNameSlots;
     by_name[slot].store(&op, std::memory_order_release);
@@ -168,7 +170,6 @@ Op* find_op(std::string_view name) {
     }
 }
 
-Op& op(OpId id) { return *by_id[id].load(std::memory_order_acquire); }
 int op_count() { return count_ops.load(std::memory_order_acquire); }
 
 std::vector<std::string> op_names() {

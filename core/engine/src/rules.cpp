@@ -127,6 +127,11 @@ int64_t* new_span(Infer& c, size_t i, size_t count) {
 }
 
 int64_t* Infer::scratch(size_t count) {
+    if (scratch_used + count <= std::size(scratch_inline)) {
+        int64_t* p = scratch_inline + scratch_used;
+        scratch_used += count;
+        return p;
+    }
     scratch_blocks.push_back(std::make_unique<int64_t[]>(count));
     return scratch_blocks.back().get();
 }

@@ -1,4 +1,6 @@
 // Shape rules of gather, scatter and indexing with tensors.
+#include <algorithm>
+
 #include "index_plan.h"
 #include "rules.h"
 
@@ -94,24 +96,16 @@ void plan_index(const Infer& c, size_t first, IndexPlan& p) {
     p.index_rank = index_shape.rank;
     std::copy(index_shape.shape, index_shape.shape + index_shape.rank, p.index_shape);
     p.lead = adjacent ? p.dims[0] : 0;
-    int r = 0, at = 0;
-    auto rest = [&](int dim) {
-        for (int k = 0; k < p.count; ++k)
-            if (p.dims[k] == dim) return false;
-        return true;
-    };
     if (p.index_rank + x->rank() - p.count > kMaxRank)
         refuse(c, ErrorKind::Runtime, "shape", "too many dimensions in the result: got ",
                p.index_rank + x->rank() - p.count, ", expected at most ", kMaxRank, ". Use smaller indices.");
-    for (int dim = 0; dim <= x->rank(); ++dim) {
-        if (at == p.lead && p.index_rank >= 0) {
-            for (int k = 0; k < p.index_rank; ++k) p.result_shape[r++] = p.index_shape[k];
-            at = -1000;  // placed
-        }
-        if (dim == x->rank()) break;
-        if (!rest(dim)) continue;
+    int r = 0;
+    auto place_index_shape = [&] { r = int(std::copy_n(p.index_shape, p.index_rank, p.result_shape + r) - p.result_shape); };
+    if (p.lead == 0) place_index_shape();
+    for (int dim = 0, kept = 0; dim < x->rank(); ++dim) {
+        if (std::find(p.dims, p.dims + p.count, dim) != p.dims + p.count) continue;
         p.result_shape[r++] = x->shape()[size_t(dim)];
-        if (at >= 0) ++at;
+        if (++kept == p.lead) place_index_shape();
     }
     p.result_rank = r;
     check_shape(c, {p.result_shape, size_t(r)});

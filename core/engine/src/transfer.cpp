@@ -55,7 +55,7 @@ void copy_slices(Tensor* dst, Tensor* src, int dim, BackendId id) {
 
 }  // namespace
 
-void copy_into(Tensor* dst, Tensor* src, BackendId id, bool) {
+void copy_into(Tensor* dst, Tensor* src, BackendId id) {
     if (!dst->numel) return;
     int dim = negative_dim(dst);
     if (dim < 0) dim = negative_dim(src);
@@ -131,7 +131,9 @@ void move_bytes(const Transfer& t) {
     Device device = to_host ? t.from : t.to;
     Space& s = space(device);
     uint64_t begin = ring_on() ? ring_now() : 0;
+    if (t.from.space != 0 && !(t.from == device)) synchronize(t.from);
     if (!s.functions.copy_bytes) {
+        if (!s.host_order()) synchronize(device);
         std::memcpy(t.dst, t.src, t.bytes);  // host accessible: checked when the space was added
         return;
     }
