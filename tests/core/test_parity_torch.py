@@ -120,7 +120,7 @@ def refused(run: Callable[[], Any]) -> str:
     return "accepted"
 
 
-# ---- scripts: views and writes --------------------------------------------------------------------------------------
+# ---- scripts: views and writes ----
 def write_through_view(m: Any) -> Any:
     x = numbers(m, 3, 4)
     y = x * 2
@@ -245,7 +245,7 @@ def views_share_memory(m: Any) -> Any:
         x.diagonal(),
     ]
     x.add_(10)
-    return [v for v in views], [v.stride() for v in views], [v.storage_offset() for v in views]
+    return list(views), [v.stride() for v in views], [v.storage_offset() for v in views]
 
 
 def select_loop(m: Any) -> Any:
@@ -270,7 +270,7 @@ def expanded_gradient(m: Any) -> Any:
     return x.grad
 
 
-# ---- scripts: errors --------------------------------------------------------------------------------------------------
+# ---- scripts: errors ----
 def errors_of_versions(m: Any) -> Any:
     def saved_input_changed() -> None:
         x = numbers(m, 3)
@@ -353,7 +353,7 @@ def errors_of_backward(m: Any) -> Any:
     return [refused(f) for f in (twice, not_scalar, no_gradient, wrong_gradient, unused, retained)]
 
 
-# ---- scripts: hooks, accumulation, modes ------------------------------------------------------------------------------
+# ---- scripts: hooks, accumulation, modes ----
 def hooks_run(m: Any) -> Any:
     x = numbers(m, 3)
     y = x * 2
@@ -467,7 +467,7 @@ def zero_products(m: Any) -> Any:
     return first, x.grad
 
 
-# ---- scripts: higher derivatives --------------------------------------------------------------------------------------
+# ---- scripts: higher derivatives ----
 def derivatives(function: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
     """First to third derivatives of a sum."""
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_engine._engine import SavedTensor, Tensor
+from tenora_ops.formula import ops
 
 
 class FunctionCtx:
@@ -229,7 +230,8 @@ class _Refuse(Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        return x.clone()
+        copy: Tensor = ops.clone(x)
+        return copy
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:

@@ -31,7 +31,7 @@ def _as_tuple(value: Any, op: str, name: str) -> tuple[tuple[Tensor, ...], bool]
 
 def _leaves(inputs: tuple[Tensor, ...], create_graph: bool) -> tuple[Tensor, ...]:
     if create_graph:
-        return tuple(x.view_as(x) if x.requires_grad else x.detach().requires_grad_(True) for x in inputs)
+        return tuple(ops.alias(x) if x.requires_grad else x.detach().requires_grad_(True) for x in inputs)
     return tuple(x.detach().requires_grad_(True) for x in inputs)
 
 
@@ -167,7 +167,8 @@ def _scalar(func: Function, op: str) -> Function:
         y = func(*xs)
         if not isinstance(y, Tensor) or y.numel() != 1:
             raise RuntimeError(f"[{op}] func must give one tensor with one element. Sum its result.")
-        return ops.reshape(y, ())
+        flat: Tensor = ops.reshape(y, ())
+        return flat
 
     return checked
 

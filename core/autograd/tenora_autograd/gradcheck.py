@@ -39,9 +39,11 @@ def _noise(like: Tensor, generator: Generator) -> Tensor:
     real = _engine.float64
     weights = ops.rand(tuple(like.shape), generator=generator, dtype=real, device=like.device) + 0.5
     if not like.dtype.is_complex:
-        return ops.to(weights, like.dtype)
+        noise: Tensor = ops.to(weights, like.dtype)
+        return noise
     other = ops.rand(tuple(like.shape), generator=generator, dtype=real, device=like.device) + 0.5
-    return ops.to(weights, like.dtype) + ops.to(other, like.dtype) * 1j
+    both: Tensor = ops.to(weights, like.dtype) + ops.to(other, like.dtype) * 1j
+    return both
 
 
 def _weighted(outputs: Sequence[Tensor], weights: Sequence[Tensor]) -> float:

@@ -119,7 +119,7 @@ class SymAttr:
         self.trace.fail("branches on a number that is known only when the Program runs")
 
     __lt__ = __le__ = __gt__ = __ge__ = lambda self, other: self.__bool__()
-    __index__ = __int__ = __float__ = __len__ = __bool__  # type: ignore[assignment]
+    __index__ = __int__ = __float__ = __len__ = __bool__
 
     def __iter__(self) -> NoReturn:
         self.trace.fail("unpacks a span whose length is known only when the Program runs")

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from tenora_engine import _engine
 from tenora_engine._engine import OpFunction
@@ -99,7 +99,7 @@ def _publish() -> None:
         _set_method(name, group, "inplace")
 
 
-def _set_method(name: str, group: list[Record], kind: str) -> None:
+def _set_method(name: str, group: list[Record], kind: Literal["method", "inplace"]) -> None:
     names = [e.name for e in group]
     method = _engine.make_function(name, names, kind, doc=documentation(group), qualname=f"Tensor.{name}")
     mark = "_" if kind == "inplace" else ""

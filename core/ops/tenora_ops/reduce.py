@@ -193,7 +193,7 @@ min = op(
 
 def _place(row: Any, best: Any) -> int:
     values = row.tolist()
-    return values.index(best(values))
+    return int(values.index(best(values)))
 
 
 argmax = op(
