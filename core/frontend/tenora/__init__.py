@@ -80,6 +80,9 @@ from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, se
 # Free functions are derived from the op records; the creation functions above wrap theirs with defaults.
 globals().update({name: value for name, value in _ops.public_functions().items() if name not in globals()})
 
+# Before `float` becomes a dtype.
+inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
+
 _DTYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool"
 globals().update({name: getattr(_engine, name) for name in _DTYPES.split()})
 _ALIASES = {
@@ -93,7 +96,6 @@ _ALIASES = {
     "cdouble": "complex128",
 }
 globals().update({alias: getattr(_engine, name) for alias, name in _ALIASES.items()})
-inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
 
 _engine.set_formatter(formatting.format_tensor)
 tensor_methods.install()
