@@ -1,5 +1,7 @@
 /* A native backend that tells one lie, chosen at compile time with -DLIE=...; with no lie it is a sound one.
  */
+#include <stdlib.h>
+
 #include "tenora_backend.h"
 
 #define SOUND 0
@@ -46,6 +48,18 @@ static int32_t one(void* state) {
     return 1;
 }
 
+static int32_t grab(void* state, int32_t device, size_t bytes, void** out, char* error, size_t size) {
+    (void)state, (void)device, (void)error, (void)size;
+    *out = malloc(bytes);
+    return *out ? TNR_OK : TNR_OUT_OF_MEMORY;
+}
+
+static int32_t drop(void* state, int32_t device, void* data, size_t bytes) {
+    (void)state, (void)device, (void)bytes;
+    free(data);
+    return TNR_OK;
+}
+
 static const tnr_space space = {
     .struct_size = LIE == SHORT_SPACE ? 16 : sizeof(tnr_space),
     .device_type =
@@ -54,6 +68,8 @@ static const tnr_space space = {
     .host_accessible = 1,
     .host_order = 1,
     .device_count = one,
+    .alloc = LIE == SPACE_WITHOUT_ALLOC ? NULL : grab,
+    .release = drop,
 };
 static const tnr_space* const spaces[] = {&space};
 

@@ -1,12 +1,13 @@
 """Two strangers, each installed by pip from its own pyproject, train beside our backends in one process."""
 
-import importlib.util
 import json
 
 import pytest
 from conftest import HERE, run_python
 
-OURS = ["reference"] + (["cpu_mkl"] if importlib.util.find_spec("tenora_cpu_mkl") else [])
+import tenora_dispatch
+
+OURS = [row.name for row in tenora_dispatch.backends() if row.name in ("reference", "cpu_mkl")]
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,9 @@ place what crosses between the two rooms.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
+
+Mode = Literal["error", "warn", "allow"]
 
 
 class Engine(Protocol):
@@ -51,7 +53,7 @@ class Engine(Protocol):
 
     def set_override_backend(self, space: str, name: str | None) -> str | None: ...
 
-    def set_fallback(self, mode: str) -> str: ...
+    def set_fallback(self, mode: Mode) -> Mode: ...
 
     def fallbacks(self) -> list[tuple[str, str, int]]: ...
 

@@ -20,8 +20,8 @@ class OpExplanation:
     choice: Choice
 
 
-def explain_op(chooser: Chooser, op: str, device: str = "cpu", dtype: str = "float32") -> OpExplanation:
-    """Loads the backend that is chosen for the device and asks the engine.
+def explain_op(chooser: Chooser, op: str, device: str, dtype: str, native_dtype: object) -> OpExplanation:
+    """Loads the backend that is chosen for the device and asks the engine, which takes dtypes as objects.
 
     Raises: `UnknownOpError`, `BackendNotFoundError` for an unknown device, or what keeps the backend from loading.
     """
@@ -39,7 +39,7 @@ def explain_op(chooser: Chooser, op: str, device: str = "cpu", dtype: str = "flo
         )
     choice = chooser.explain(kind)
     chooser.choose(kind)
-    found = chooser.table.engine.explain(op, device, dtype)
+    found = chooser.table.engine.explain(op, device, native_dtype)
     return OpExplanation(
         op=op,
         device=device,

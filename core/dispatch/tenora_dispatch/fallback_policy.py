@@ -9,9 +9,10 @@ from types import TracebackType
 from typing import NamedTuple
 
 from tenora_dispatch.choice import Chooser
+from tenora_dispatch.engine_port import Mode
 from tenora_dispatch.errors import ArgumentValueError, BackendNotFoundError
 
-MODES = ("error", "warn", "allow")
+MODES: tuple[Mode, ...] = ("error", "warn", "allow")
 
 
 class Fallback(NamedTuple):
@@ -22,7 +23,7 @@ class Fallback(NamedTuple):
     calls: int
 
 
-def set_mode(chooser: Chooser, mode: str) -> str:
+def set_mode(chooser: Chooser, mode: Mode) -> Mode:
     """Sets the mode of this thread and returns the previous one. Loads the reference unless the mode is "error"."""
     if mode not in MODES:
         raise ArgumentValueError(
@@ -48,10 +49,10 @@ def counts(chooser: Chooser) -> list[Fallback]:
 class FallbackMode:
     """Context manager: a fallback mode for the enclosed block of this thread."""
 
-    def __init__(self, chooser: Chooser, mode: str) -> None:
+    def __init__(self, chooser: Chooser, mode: Mode) -> None:
         self._chooser = chooser
         self._mode = mode
-        self._previous: list[str] = []
+        self._previous: list[Mode] = []
 
     def __enter__(self) -> None:
         self._previous.append(set_mode(self._chooser, self._mode))

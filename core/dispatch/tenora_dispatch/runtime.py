@@ -8,10 +8,12 @@ from typing import Any
 
 from tenora_dispatch import config, fallback_policy, opset, options
 from tenora_dispatch.choice import Choice, Chooser, UseBackend, serving
-from tenora_dispatch.errors import ENGINE_CLASSES, BackendError
+from tenora_dispatch.engine_port import Mode
+from tenora_dispatch.errors import ENGINE_CLASSES, ArgumentTypeError, BackendError, did_you_mean
 from tenora_dispatch.explanation import OpExplanation, explain_op
 from tenora_dispatch.fallback_policy import Fallback, FallbackMode
 from tenora_dispatch.lifecycle import BackendRow, BackendTable
+from tenora_dispatch.masks import DTYPES
 from tenora_engine import _engine
 
 _HERE = Path(__file__).resolve().parent
@@ -104,7 +106,13 @@ def explain_choice(device: object = "cpu") -> Choice:
 
 def explain(op: str, *, device: object = "cpu", dtype: object = "float32") -> OpExplanation:
     """How an op would be computed on a device for a dtype. Loads the backend. Raises: `UnknownOpError`."""
-    return explain_op(chooser, op, str(device), str(dtype).rpartition(".")[2])
+    name = str(dtype).rpartition(".")[2]
+    if name not in DTYPES:
+        raise ArgumentTypeError(
+            f"[explain] dtype is wrong: got {name!r}, expected one of {', '.join(DTYPES)}."
+            + did_you_mean(name, DTYPES)
+        )
+    return explain_op(chooser, op, str(device), name, getattr(_engine, name))
 
 
 def set_backend_option(name: str, **values: Any) -> None:
@@ -120,7 +128,7 @@ def backend_options(name: str) -> dict[str, Any]:
     return options.options(table, name)
 
 
-def fallback(mode: str) -> FallbackMode:
+def fallback(mode: Mode) -> FallbackMode:
     """A context manager: what happens in this thread when a backend cannot do an op: "error", "warn" or "allow".
 
     Raises: `ArgumentValueError` on entering for another word.
@@ -128,7 +136,7 @@ def fallback(mode: str) -> FallbackMode:
     return FallbackMode(chooser, mode)
 
 
-def set_fallback(mode: str) -> str:
+def set_fallback(mode: Mode) -> Mode:
     """Sets this thread's fallback mode and returns the previous one; see `fallback`."""
     return fallback_policy.set_mode(chooser, mode)
 

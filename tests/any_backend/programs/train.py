@@ -8,6 +8,7 @@ import sys
 from contextlib import nullcontext
 
 import tenora
+import tenora.nn.functional as F
 
 SAMPLES, FEATURES, HIDDEN, CLASSES = 12, 4, 8, 3
 
@@ -33,7 +34,7 @@ def step(x, y, weights):
     """Forward, backward, gradient descent; returns the loss."""
     w1, b1, w2, b2 = weights
     hidden = tenora.relu(x @ w1 + b1)
-    loss = tenora.cross_entropy(hidden @ w2 + b2, y)
+    loss = F.cross_entropy(hidden @ w2 + b2, y)
     loss.backward()
     with tenora.no_grad():
         for weight in weights:

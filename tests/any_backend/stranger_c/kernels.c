@@ -79,8 +79,7 @@ static int64_t count_of(const DLTensor* tensor) {
     return count;
 }
 
-/* ---- pointwise
- * -------------------------------------------------------------------------------------------------- */
+/* ---- pointwise ---- */
 typedef double (*function3)(double a, double b, double c);
 typedef struct {
     function3 apply;
@@ -149,8 +148,7 @@ static int32_t fill(const tnr_call* call) {
     return TNR_OK;
 }
 
-/* ---- reductions: the output has size 1 in the reduced dimensions
- * -------------------------------------------------- */
+/* ---- reductions: the output has size 1 in the reduced dimensions ---- */
 typedef struct {
     double start;
     function3 combine;
@@ -181,8 +179,7 @@ static int32_t reduce(const tnr_call* call) {
     return TNR_OK;
 }
 
-/* ---- matmul: (B..., M, K) x (B..., K, N)
- * -------------------------------------------------------------------------- */
+/* ---- matmul: (B..., M, K) x (B..., K, N) ---- */
 static int32_t matmul(const tnr_call* call) {
     const DLTensor *a = call->in[0], *b = call->in[1], *out = call->out[0];
     cursor ca = cursor_of(call, a, 0), cb = cursor_of(call, b, 1), to = cursor_of(call, out, -1);
@@ -204,12 +201,12 @@ static int32_t matmul(const tnr_call* call) {
     return TNR_OK;
 }
 
-/* ---- gather and scatter_add along attribute 0
- * --------------------------------------------------------------------- */
-static int32_t along(const tnr_call* call, int scatter) {
+/* ---- gather, scatter and scatter_add along attribute 0 ---- */
+static int32_t along(const tnr_call* call, int scatter, int add) {
     const DLTensor *index = call->in[1], *far = scatter ? call->out[0] : call->in[0];
     const DLTensor* near = scatter ? call->in[2] : call->out[0];
-    cursor ci = cursor_of(call, index, 1), cf = cursor_of(call, far, -1), cn = cursor_of(call, near, -1);
+    cursor ci = cursor_of(call, index, 1), cf = cursor_of(call, far, -1),
+           cn = cursor_of(call, near, scatter ? 2 : -1);
     int64_t dim = call->attr[0].value.i64;
     for (int64_t i = 0, n = count_of(index); i < n; i++) {
         int64_t chosen = (int64_t)load(&ci, offset_of(index, index, i)), position = i, offset = 0, at = 0;
@@ -226,17 +223,17 @@ static int32_t along(const tnr_call* call, int scatter) {
             at += step * near->strides[d];
         }
         if (scatter)
-            store(&cf, offset, load(&cf, offset) + load(&cn, at));
+            store(&cf, offset, load(&cn, at) + (add ? load(&cf, offset) : 0));
         else
             store(&cn, at, load(&cf, offset));
     }
     return TNR_OK;
 }
-static int32_t gather(const tnr_call* call) { return along(call, 0); }
-static int32_t scatter_add(const tnr_call* call) { return along(call, 1); }
+static int32_t gather(const tnr_call* call) { return along(call, 0, 0); }
+static int32_t scatter(const tnr_call* call) { return along(call, 1, 0); }
+static int32_t scatter_add(const tnr_call* call) { return along(call, 1, 1); }
 
-/* ---- the table
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the table ---- */
 #define MINE                                                                                            \
     (TNR_MASK(TNR_F32) | TNR_MASK(TNR_F64) | TNR_MASK(TNR_I64) | TNR_MASK(TNR_I32) | TNR_MASK(TNR_U8) | \
      TNR_MASK(TNR_BOOL))
@@ -250,10 +247,11 @@ static int32_t scatter_add(const tnr_call* call) { return along(call, 1); }
 #define REDUCE(name, start, function)                 \
     static reduce_state s_##name = {start, function}; \
     KERNEL(name, reduce, 0, &s_##name)
-#define EACH_POINTWISE(X)                                                                                    \
-    X(copy)                                                                                                  \
-    X(neg) X(abs) X(sign) X(exp) X(log) X(sqrt) X(tanh) X(erf) X(logical_not) X(isnan) X(add) X(sub) X(mul)  \
-        X(div) X(pow) X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) \
+#define EACH_POINTWISE(X)                                                                                   \
+    X(copy)                                                                                                 \
+    X(neg)                                                                                                  \
+    X(abs) X(sign) X(exp) X(log) X(sqrt) X(tanh) X(erf) X(logical_not) X(isnan) X(add) X(sub) X(mul) X(div) \
+        X(pow) X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or)       \
             X(where)
 EACH_POINTWISE(POINTWISE)
 REDUCE(sum, 0, f_add)
@@ -265,6 +263,7 @@ REDUCE(all, 1, f_logical_and)
 KERNEL(fill, fill, 0, NULL)
 KERNEL(matmul, matmul, 0, NULL)
 KERNEL(gather, gather, 0, NULL)
+KERNEL(scatter, scatter, 0, NULL)
 KERNEL(scatter_add, scatter_add, 0, NULL)
 
 #define ADDRESS(name) &k_##name,
@@ -277,5 +276,6 @@ const tnr_kernel* const rock_kernels[] = {EACH_POINTWISE(ADDRESS) & k_sum,
                                           &k_fill,
                                           &k_matmul,
                                           &k_gather,
+                                          &k_scatter,
                                           &k_scatter_add};
 const uint32_t rock_kernel_count = sizeof rock_kernels / sizeof rock_kernels[0];

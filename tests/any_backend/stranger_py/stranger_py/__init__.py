@@ -67,7 +67,7 @@ def matmul(a: Any, b: Any, *, out: Any, **attributes: Any) -> None:
                 out[(*batch, row, column)] = sum(map(operator.mul, values, others))
 
 
-def fill(array: Any, *, out: Any, value: Any, **attributes: Any) -> None:
+def fill(*, out: Any, value: Any) -> None:
     """The same value everywhere."""
     out.flat[:] = value
 
@@ -83,6 +83,12 @@ def gather(array: Any, index: Any, *, out: Any, dim: int, **attributes: Any) -> 
     """out[i][j] = array[index[i][j]][j] for dim 0, and so on."""
     for place, chosen in zip(positions(index.shape), flat(index), strict=True):
         out[place] = array[moved(place, dim, chosen, array.shape[dim])]
+
+
+def scatter(array: Any, index: Any, src: Any, *, out: Any, dim: int, **attributes: Any) -> None:
+    """out holds the old values; src replaces them where the index says."""
+    for place, chosen in zip(positions(index.shape), flat(index), strict=True):
+        out[moved(place, dim, chosen, out.shape[dim])] = src[place].item()
 
 
 def scatter_add(array: Any, index: Any, src: Any, *, out: Any, dim: int, **attributes: Any) -> None:
@@ -158,5 +164,5 @@ def load(registry: Registry) -> None:
         registry.kernel(op, pointwise(function), dtypes=types, flags=STRIDED | KernelFlag.INPLACE)
     for op, combine in REDUCTIONS.items():
         registry.kernel(op, reduction(combine), dtypes=types, flags=STRIDED)
-    for op, kernel in {"fill": fill, "matmul": matmul, "gather": gather, "scatter_add": scatter_add}.items():
-        registry.kernel(op, kernel, dtypes=types, flags=STRIDED)
+    for kernel in (fill, matmul, gather, scatter, scatter_add):
+        registry.kernel(kernel.__name__, kernel, dtypes=types, flags=STRIDED)
