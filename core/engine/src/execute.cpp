@@ -142,15 +142,50 @@ void run_fallback(Call& c, const Declined& why) {
         c.result[i] = out[i] && !(out[i]->device == device) ? to_device(out[i].get(), device, false) : std::move(out[i]);
 }
 
+namespace {
+
+// Operands as a composite computes with them: promoted like a kernel's, and half types in float32, rounded once at the end.
+void widen_operands(Call& c, std::span<Operand> in) {
+    for (size_t i = 0; i < in.size(); ++i) {
+        in[i] = c.in[i];
+        Tensor* t = c.in[i].tensor;
+        if (!t || !t->storage) continue;
+        bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask >> std::min<size_t>(i, 63) & 1);
+        DType dtype = promoted ? c.infer.compute : t->dtype;
+        if (dtype == DType::F16 || dtype == DType::BF16) dtype = DType::F32;
+        if (dtype == t->dtype) continue;
+        TensorRef wide = new_tensor(t->shape(), dtype, t->device);
+        copy_into(wide.get(), t, c.backend);
+        in[i] = c.keep(std::move(wide));
+    }
+}
+
+void narrow_results(Call& c) {
+    for (int i = 0; i < c.op.spec.n_out; ++i) {
+        Tensor* t = c.result[i].get();
+        if (!t || t->dtype == c.meta[i].dtype || t->dtype != DType::F32) continue;
+        TensorRef narrow = new_tensor(t->shape(), c.meta[i].dtype, t->device);
+        copy_into(narrow.get(), t, c.backend);
+        c.result[i] = std::move(narrow);
+    }
+}
+
+}  // namespace
+
 void run_program(Call& c, bool recording) {
-    ProgramKey key = make_key(c.op, 0, c.in, nullptr, c.infer.attr);
-    const Program* p = composite_program(c.op, key, c.in, c.infer.attr);
-    SmallArray<Tensor*, 8> tensors(c.in.size());
-    for (size_t i = 0; i < c.in.size(); ++i) tensors[i] = c.in[i].tensor;
-    SmallArray<Attr, 16> attrs(c.infer.attr.size() + c.in.size());
-    program_attributes(c.in, c.infer.attr, attrs.data());
+    bool described = c.op.has_rules && !recording;
+    SmallArray<Operand, 8> in(c.in.size());
+    if (described) widen_operands(c, in);
+    else std::copy(c.in.begin(), c.in.end(), in.data());
+    ProgramKey key = make_key(c.op, 0, in, nullptr, c.infer.attr);
+    const Program* p = composite_program(c.op, key, in, c.infer.attr);
+    SmallArray<Tensor*, 8> tensors(in.size());
+    for (size_t i = 0; i < in.size(); ++i) tensors[i] = in[i].tensor;
+    SmallArray<Attr, 16> attrs(c.infer.attr.size() + in.size());
+    program_attributes(in, c.infer.attr, attrs.data());
     replay(*p, tensors, attrs, recording, {c.result, size_t(c.op.spec.n_out)});
     c.recording = recording;
+    if (described) narrow_results(c);
     check_result(c);
     if (!recording) mark_views(c);
 }

@@ -47,6 +47,8 @@ struct Infer {
     double work = 0;                      // estimated nanoseconds on one core, for the GIL rule; 0 = by bytes
     int64_t* scratch(size_t count);       // memory that lives as long as the call
     std::vector<std::unique_ptr<int64_t[]>> scratch_blocks;
+    size_t scratch_used = 0;
+    int64_t scratch_inline[16];           // what ordinary ranks need
 };
 using DTypeRule = void (*)(Infer&);
 using ShapeRule = void (*)(Infer&);
@@ -117,6 +119,8 @@ struct Op {
     Plan plan = nullptr;
     bool has_rules = false;       // dtype and shape are both known: a kernel may override
     bool pointwise = false;       // the kernel sees operands expanded to the output's shape
+    bool copies = false;          // copy: operands may lie on different devices
+    uint8_t first_index = 0;      // index ops: the first operand that is an index; else 0
     std::atomic<const KernelEntry*> kernels[kMaxBackends]; // entries are immortal
     ProgramCache* vjp = nullptr;
     ProgramCache* composite = nullptr;
@@ -126,7 +130,8 @@ struct Op {
 
 const Op& register_op(OpSpec spec);              // throws Error with op and field named
 Op* find_op(std::string_view name);              // null when unknown
-Op& op(OpId id);
+extern std::atomic<Op*> op_table[kMaxOps];
+inline Op& op(OpId id) { return *op_table[id].load(std::memory_order_acquire); }
 int op_count();
 
 DTypeRule find_dtype_rule(std::string_view name); // null when unknown
@@ -150,7 +155,10 @@ int find_backend(std::string_view name);          // -1
 int backend_count();
 std::vector<std::string> backend_names();
 void register_kernel(BackendId backend, std::string_view op, const KernelEntry& entry); // validates, throws
-const KernelEntry* kernel_entry(const Op& op, BackendId backend); // null: the backend has none
+inline const KernelEntry* kernel_entry(const Op& o, BackendId backend) { // null: the backend has none
+    const Op& owner = o.kernel_op == o.id ? o : op(o.kernel_op);
+    return owner.kernels[backend].load(std::memory_order_acquire);
+}
 
 // Nearest names for "unknown op" errors.
 std::vector<std::string> nearest(std::string_view name, std::span<const std::string> candidates);
