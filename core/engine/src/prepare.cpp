@@ -106,7 +106,7 @@ void argreduce(Call& c) {
         in[0] = flat.get();
         x = flat.get();
     }
-    attr[0] = attr_int(dim);
+    attr[0] = attr_span({&dim, 1});
     int64_t shape[kMaxRank], strides[kMaxRank];
     std::copy(x->dl.shape, x->dl.shape + x->rank(), shape);
     shape[dim] = 1;

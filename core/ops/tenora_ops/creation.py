@@ -171,7 +171,7 @@ def _linspace(start: Any, end: Any, steps: Any, dtype: Any, device: Any) -> Any:
     place = ops.iota(0.0, 1.0, steps, dtype=dtype, device=device)
     step = (end - start) / max_number(steps - 1, 1)
     back = (place * -1 + (steps - 1)) * step
-    return ops.where(ops.lt(place, steps // 2), place * step + start, back * -1 + end)
+    return ops.where(ops.lt(place, (steps + 1) // 2), place * step + start, back * -1 + end)
 
 
 linspace = op(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from tenora_engine import _engine
-from tenora_engine._engine import OpFunction
+from tenora_engine._engine import OpFunction, Tensor
 from tenora_ops import (  # noqa: F401 - importing a family registers its records
     activation,
     arithmetic,
@@ -29,7 +29,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     structural,
     transcendental,
 )
-from tenora_ops.formula import REGISTERED
+from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.record import Record, record, records
 
 _PUBLIC: dict[str, OpFunction] = {}
@@ -111,6 +111,22 @@ def _set_method(name: str, group: list[Record], kind: Literal["method", "inplace
     elif kind == "method" and slot:
         _engine.set_operator(slot, _engine.make_function(name, names, "function", doc=documentation(group)))
 
+
+def index_put(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """A copy of the tensor with `self[indices]` set to `values`, or with `values` added there."""
+    return ops.index_put(self, values, list(indices), accumulate=accumulate)
+
+
+def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """Sets `self[indices]` to `values`, or adds `values` there."""
+    return self._index_put_(values, list(indices), accumulate=accumulate)  # type: ignore[attr-defined]
+
+
+for _method in (
+    index_put,
+    index_put_,
+):  # PyTorch's order of parameters; a list of tensors comes last in a signature
+    _engine.set_tensor_method(_method.__name__, _method)
 
 #: Operators that have an augmented form (`+=`).
 INPLACE_SLOTS = frozenset({"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"})

@@ -285,9 +285,9 @@ index_put = op(
     oracle=lambda x, values, indices, accumulate=False: _put(x, values, indices, accumulate),
     tolerance="reduction",
     doc="input with x[i, j, ...] set to values, or values added to it.",
-    example="tenora.zeros(3).index_put_([tenora.tensor([0, 2])], tenora.ones(2))",
+    example="tenora.zeros(3).index_put_((tenora.tensor([0, 2]),), tenora.ones(2))",
     public="",
-    inplace=True,
+    inplace="_index_put_",
 )
 
 
@@ -453,7 +453,7 @@ embedding = op(
         sample(draw.indices(5, *shape), draw.array(5, 3))
         for shape in ((4,), (2, 3), (), (0,), (2, 1, 2), (1, 2, 1, 2))
     ],
-    oracle=lambda index, weight: np.array([weight[i] for i in index.reshape(-1)]).reshape(
+    oracle=lambda index, weight: np.array([weight[i] for i in index.reshape(-1)], dtype=weight.dtype).reshape(
         *index.shape, weight.shape[1]
     ),
     doc="The rows of weight that input names.",

@@ -154,8 +154,10 @@ def _chosen(x: Any, target: Any, weight: Any, ignore_index: Any) -> tuple[Any, A
     dim = min_number(x.ndim - 1, 1)
     counted = ops.ne(target, ignore_index)
     safe = ops.where(counted, target, 0)
-    of_class = 1.0 if weight is None else ops.index(weight, [safe])
-    return dim, safe, ops.where(counted, of_class, 0.0)
+    weights = (
+        ops.to(counted, x.dtype) if weight is None else ops.where(counted, ops.index(weight, [safe]), 0.0)
+    )
+    return dim, safe, weights
 
 
 def _nll_loss(x: Any, target: Any, weight: Any, ignore_index: Any, reduction: str) -> Any:

@@ -63,7 +63,9 @@ def reduced(function: Function, array: Any, dim: Any = None, keepdim: bool = Fal
     array = np.asarray(array)
     table, shape = rows(array, dim)
     values = np.array([function(row) for row in table])
-    result = values.reshape(shape) if values.size else np.empty(shape, dtype=array.dtype)
+    if not values.size:  # nothing is kept: one made-up row tells the dtype
+        values = np.array([function(np.ones(max(table.shape[1], 1), array.dtype))])[:0]
+    result = values.reshape(shape)
     if not keepdim:
         return result
     dims = dims_of(dim, array.ndim)
@@ -75,7 +77,7 @@ def exact_sum(row: Any) -> Any:
     values = row.tolist()
     if any(isinstance(v, complex) for v in values):
         return complex(math.fsum(v.real for v in values), math.fsum(v.imag for v in values))
-    if all(isinstance(v, int) for v in values):
+    if row.dtype.kind in "biu":
         return np.array(sum(values) & (2**64 - 1), dtype=np.uint64).astype(np.int64)
     return math.fsum(values)
 
@@ -114,8 +116,8 @@ def contract(a: Any, b: Any) -> Any:
     right = np.broadcast_to(right, batch + right.shape[-2:])
     terms = left[..., :, :, None] * right[..., None, :, :]  # (..., M, K, N)
     out = reduced(exact_sum, terms, terms.ndim - 2)
-    if terms.shape[-2] == 0:
-        out = np.zeros(out.shape, dtype=np.result_type(a, b))
+    if terms.shape[-2] == 0 or np.result_type(a, b).kind in "iu":
+        out = out.astype(np.result_type(a, b))  # machine integers wrap
     if a.ndim == 1:
         out = out[..., 0, :]
     return out[..., 0] if b.ndim == 1 else out

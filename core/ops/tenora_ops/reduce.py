@@ -112,7 +112,7 @@ def _product_gradient(g: Any, x: Any, r: Any, dim: Any, keepdim: bool, dtype: An
 
 def _product(row: Any) -> Any:
     values = row.tolist()
-    if builtins.all(isinstance(v, int) for v in values):
+    if row.dtype.kind in "biu":
         return np.array(math.prod(values) & (2**64 - 1), dtype=np.uint64).astype(np.int64)
     return math.prod(values)
 
@@ -135,6 +135,10 @@ def _extreme_gradient(g: Any, x: Any, r: Any, dim: Any, keepdim: bool) -> Any:
     """Equal extremes share the gradient."""
     hit = ops.eq(x, ops.unreduce(r, x, dim, keepdim))
     return ops.where(hit, ops.unreduce(g / ops.sum(hit, dim, keepdim), x, dim, keepdim), 0)
+
+
+def _extreme(best: Any, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    return reduced(lambda row: best(row.tolist()), x, dim, keepdim).astype(x.dtype)
 
 
 amax = op(
@@ -170,7 +174,7 @@ max = op(
     samples=lambda draw: [
         sample(draw.array(*s)) for s in ((5,), (3, 4), (), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
     ],
-    oracle=lambda x: reduced(lambda row: builtins.max(row.tolist()), x),
+    oracle=lambda x: _extreme(builtins.max, x),
     doc="The largest element of all.",
     example="tenora.max(tenora.tensor([1, 5, 3]))",
     method=True,
@@ -184,7 +188,7 @@ min = op(
     samples=lambda draw: [
         sample(draw.array(*s)) for s in ((5,), (3, 4), (), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
     ],
-    oracle=lambda x: reduced(lambda row: builtins.min(row.tolist()), x),
+    oracle=lambda x: _extreme(builtins.min, x),
     doc="The smallest element of all.",
     example="tenora.min(tenora.tensor([1, 5, 3]))",
     method=True,
@@ -216,56 +220,7 @@ argmin = op(
 )
 
 
-def _picked_gradient(g: Any, x: Any, values: Any, indices: Any, dim: Any, keepdim: bool) -> Any:
-    if not keepdim:
-        g, indices = ops.unsqueeze(g, dim), ops.unsqueeze(indices, dim)
-    return ops.scatter(ops.zeros_like(x), dim, indices, g)
-
-
-def kept(draw: Draw) -> Iterable[Sample]:
-    """One dim, kept and not; the dim has elements."""
-    shapes = ((5,), (3, 4), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
-    return [
-        sample(draw.array(*shape), dim, keep) for shape in shapes for dim, keep in ((0, False), (-1, True))
-    ]
-
-
-max_dim = op(
-    "max_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
-    family=INDEX,
-    dtype="value_index",
-    samples=kept,
-    composite=lambda x, dim, keepdim: (ops.amax(x, dim, keepdim), ops.argmax(x, dim, keepdim)),
-    vjp=_picked_gradient,
-    not_differentiable=(1,),
-    oracle=lambda x, dim, keepdim=False: (
-        reduced(lambda row: builtins.max(row.tolist()), x, dim, keepdim),
-        reduced(lambda row: _place(row, builtins.max), x, dim, keepdim),
-    ),
-    doc="Largest elements along a dim, and the index of the first of each.",
-    example="tenora.max(tenora.tensor([[1, 5], [3, 2]]), 1).indices",
-    public="max",
-    method=True,
-    result=("values", "indices"),
-)
-min_dim = op(
-    "min_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
-    family=INDEX,
-    dtype="value_index",
-    samples=kept,
-    composite=lambda x, dim, keepdim: (ops.amin(x, dim, keepdim), ops.argmin(x, dim, keepdim)),
-    vjp=_picked_gradient,
-    not_differentiable=(1,),
-    oracle=lambda x, dim, keepdim=False: (
-        reduced(lambda row: builtins.min(row.tolist()), x, dim, keepdim),
-        reduced(lambda row: _place(row, builtins.min), x, dim, keepdim),
-    ),
-    doc="Smallest elements along a dim, and the index of the first of each.",
-    example="tenora.min(tenora.tensor([[1, 5], [3, 2]]), 1).values",
-    public="min",
-    method=True,
-    result=("values", "indices"),
-)
+# Before the overloads with a dim: an index-like tensor would pass for a number.
 max_other = op(
     "max_other(input: Tensor, other: Tensor) -> Tensor",
     family=EXTREME,
@@ -314,6 +269,58 @@ min_other = op(
     public="min",
     method=True,
 )
+
+
+def _picked_gradient(g: Any, x: Any, values: Any, indices: Any, dim: Any, keepdim: bool) -> Any:
+    if not keepdim:
+        g, indices = ops.unsqueeze(g, dim), ops.unsqueeze(indices, dim)
+    return ops.scatter(ops.zeros_like(x), dim, indices, g)
+
+
+def kept(draw: Draw) -> Iterable[Sample]:
+    """One dim, kept and not; the dim has elements."""
+    shapes = ((5,), (3, 4), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
+    return [
+        sample(draw.array(*shape), dim, keep) for shape in shapes for dim, keep in ((0, False), (-1, True))
+    ]
+
+
+max_dim = op(
+    "max_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
+    family=INDEX,
+    dtype="value_index",
+    samples=kept,
+    composite=lambda x, dim, keepdim: (ops.amax(x, dim, keepdim), ops.argmax(x, dim, keepdim)),
+    vjp=_picked_gradient,
+    not_differentiable=(1,),
+    oracle=lambda x, dim, keepdim=False: (
+        _extreme(builtins.max, x, dim, keepdim),
+        reduced(lambda row: _place(row, builtins.max), x, dim, keepdim),
+    ),
+    doc="Largest elements along a dim, and the index of the first of each.",
+    example="tenora.max(tenora.tensor([[1, 5], [3, 2]]), 1).indices",
+    public="max",
+    method=True,
+    result=("values", "indices"),
+)
+min_dim = op(
+    "min_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
+    family=INDEX,
+    dtype="value_index",
+    samples=kept,
+    composite=lambda x, dim, keepdim: (ops.amin(x, dim, keepdim), ops.argmin(x, dim, keepdim)),
+    vjp=_picked_gradient,
+    not_differentiable=(1,),
+    oracle=lambda x, dim, keepdim=False: (
+        _extreme(builtins.min, x, dim, keepdim),
+        reduced(lambda row: _place(row, builtins.min), x, dim, keepdim),
+    ),
+    doc="Smallest elements along a dim, and the index of the first of each.",
+    example="tenora.min(tenora.tensor([[1, 5], [3, 2]]), 1).values",
+    public="min",
+    method=True,
+    result=("values", "indices"),
+)
 any = op(
     "any(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
     family=SUM,
@@ -351,7 +358,9 @@ count_nonzero = op(
     differentiable=False,
     tolerance="exact",
     samples=lambda draw: [sample(*s.arguments[:2]) for s in reductions(draw)],
-    oracle=lambda x, dim=None: reduced(lambda row: len([v for v in row.tolist() if v]), x, dim),
+    oracle=lambda x, dim=None: reduced(lambda row: len([v for v in row.tolist() if v]), x, dim).astype(
+        np.int64
+    ),
     doc="How many elements are not zero.",
     example="tenora.count_nonzero(tenora.tensor([0, 2, 3]))",
     method=True,

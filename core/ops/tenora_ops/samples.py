@@ -101,7 +101,12 @@ def _show(value: Any) -> str:
 
 
 def sample(*arguments: Any, **options: Any) -> Sample:
-    return Sample(arguments, options)
+    """A sample; NumPy's scalars, which arithmetic on 0-d arrays gives, become arrays again."""
+    return Sample(tuple(map(_array, arguments)), {k: _array(v) for k, v in options.items()})
+
+
+def _array(value: Any) -> Any:
+    return np.asarray(value) if isinstance(value, np.generic) else value
 
 
 def numpy_dtype(name: str) -> Any:

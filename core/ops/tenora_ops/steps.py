@@ -80,7 +80,7 @@ sgd_step = op(
     differentiable=False,
     oracle=_sgd_oracle,
     doc="One step of gradient descent with momentum; answers the new parameter and buffer (Sutskever et al. 2013).",
-    example="tenora.ops.sgd_step_",
+    example="tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=0.1).step()",
     public="",
 )
 
@@ -207,7 +207,7 @@ adam_update = op(
     differentiable=False,
     oracle=_adam_oracle,
     doc="One step of Adam (Kingma and Ba 2015), or of AdamW when decoupled (Loshchilov and Hutter 2019).",
-    example="tenora.ops.adam_step_",
+    example="tenora.optim.Adam([tenora.ones(1, requires_grad=True)]).step()",
     public="",
 )
 amsgrad_update = op(
@@ -222,7 +222,7 @@ amsgrad_update = op(
     differentiable=False,
     oracle=lambda p, m, v, largest, g, **options: _adam_oracle(p, m, v, g, largest=largest, **options),
     doc="One step of Adam with the largest second moment so far (Reddi et al. 2018).",
-    example="tenora.ops.adam_step_",
+    example="tenora.optim.Adam([tenora.ones(1, requires_grad=True)]).step()",
     public="",
 )
 
