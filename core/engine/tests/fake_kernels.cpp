@@ -174,7 +174,7 @@ int32_t sum(const tnr_call* c) {
 
 int32_t argmax(const tnr_call* c) {
     ENTER(c);
-    size_t dim = size_t(c->attr[0].value.i64);
+    size_t dim = size_t(c->attr[0].value.span[0]);
     each(shape_of(c->out[0]), [&](const Index& i) {
         int64_t best = 0;
         Index k = i, b = i;
