@@ -1,8 +1,10 @@
 // The table of the backend: instruction set, memory, kernels.
 //
-//   - The best instruction set the processor and the system offer is chosen once, when the library is asked for its
+//   - The best instruction set the processor and the system offer is chosen once, when the library is asked
+//   for its
 //     table. TENORA_CPU_ISA=baseline|avx2 asks for less (tests run every set that the machine has).
-//   - Memory is aligned to 64 bytes. Tables and kernel entries are written before the table is handed out, then read-only.
+//   - Memory is aligned to 64 bytes. Tables and kernel entries are written before the table is handed out,
+//   then read-only.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -29,6 +31,7 @@ bool at_most(const char* wanted, const char* set) { return wanted && std::strcmp
     set::fill_gemm(tables);       \
     set::fill_fused(tables);      \
     set::fill_random(tables);     \
+    set::fill_steps(tables);      \
     chosen_set = #set;
 
 void choose_instruction_set() {
@@ -59,7 +62,8 @@ int32_t release(void*, int32_t, void* data, size_t) {
 }
 
 int32_t memory_info(void*, int32_t, size_t* free_bytes, size_t* total_bytes) {
-    const long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES), available = sysconf(_SC_AVPHYS_PAGES);
+    const long page = sysconf(_SC_PAGESIZE), total = sysconf(_SC_PHYS_PAGES),
+               available = sysconf(_SC_AVPHYS_PAGES);
     if (page <= 0 || total <= 0 || available <= 0) return TNR_ERROR;
     *free_bytes = static_cast<size_t>(available) * static_cast<size_t>(page);
     *total_bytes = static_cast<size_t>(total) * static_cast<size_t>(page);
@@ -102,6 +106,7 @@ struct Table {
         add_matmul(kernels);
         add_fused(kernels);
         add_steps(kernels);
+        add_losses(kernels);
         for (const tnr_kernel& kernel : kernels) pointers.push_back(&kernel);
         backend.struct_size = sizeof(tnr_backend);
         backend.abi_version = TNR_ABI_VERSION;
@@ -115,11 +120,12 @@ struct Table {
     }
 };
 
-} // namespace
+}  // namespace
 
 const char* instruction_set() { return chosen_set; }
 
-void add_kernel(Kernels& kernels, const char* op, tnr_kernel_fn run, uint32_t dtypes, uint32_t flags, void* state) {
+void add_kernel(Kernels& kernels, const char* op, tnr_kernel_fn run, uint32_t dtypes, uint32_t flags,
+                void* state) {
     tnr_kernel kernel = {};
     kernel.struct_size = sizeof(tnr_kernel);
     kernel.flags = flags;
@@ -130,7 +136,7 @@ void add_kernel(Kernels& kernels, const char* op, tnr_kernel_fn run, uint32_t dt
     kernels.push_back(kernel);
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu
 
 extern "C" TNR_EXPORT const tnr_backend* tenora_backend_init(const tnr_host* host) {
     // Immortal: kernels may be called while other static objects are being destroyed.

@@ -1,7 +1,7 @@
 // What every driver needs of a call: dtypes, sizes, attributes, errors.
 //
-// Headers that are compiled for several instruction sets put everything into the namespace of the set (TENORA_ISA):
-// an inline function compiled for AVX-512 must never be the one the linker keeps for everybody.
+// Headers that are compiled for several instruction sets put everything into the namespace of the set
+// (TENORA_ISA): an inline function compiled for AVX-512 must never be the one the linker keeps for everybody.
 #pragma once
 
 #include <cstdarg>
@@ -18,11 +18,13 @@ inline constexpr int kMaxRank = 64;
 inline constexpr uint8_t kSizes[TNR_DTYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16};
 
 // Rows: DLPack's type code; columns: log2 of the bits.
-inline constexpr uint8_t kDtypeOf[7][8] = {
-    {0, 0, 0, TNR_I8, TNR_I16, TNR_I32, TNR_I64, 0}, {0, 0, 0, TNR_U8, TNR_U16, TNR_U32, TNR_U64, 0},
-    {0, 0, 0, 0, TNR_F16, TNR_F32, TNR_F64, 0},      {0},
-    {0, 0, 0, 0, TNR_BF16, 0, 0, 0},                 {0, 0, 0, 0, 0, 0, TNR_C64, TNR_C128},
-    {0, 0, 0, TNR_BOOL, 0, 0, 0, 0}};
+inline constexpr uint8_t kDtypeOf[7][8] = {{0, 0, 0, TNR_I8, TNR_I16, TNR_I32, TNR_I64, 0},
+                                           {0, 0, 0, TNR_U8, TNR_U16, TNR_U32, TNR_U64, 0},
+                                           {0, 0, 0, 0, TNR_F16, TNR_F32, TNR_F64, 0},
+                                           {0},
+                                           {0, 0, 0, 0, TNR_BF16, 0, 0, 0},
+                                           {0, 0, 0, 0, 0, 0, TNR_C64, TNR_C128},
+                                           {0, 0, 0, TNR_BOOL, 0, 0, 0, 0}};
 
 inline tnr_dtype dtype_of(const DLTensor& t) {
     return static_cast<tnr_dtype>(kDtypeOf[t.dtype.code][__builtin_ctz(t.dtype.bits)]);
@@ -80,7 +82,9 @@ inline double number_attr(const tnr_call* call, int i, double otherwise) {
     return static_cast<double>(a.value.i64);
 }
 
-inline bool has_attr(const tnr_call* call, int i) { return i < call->n_attr && call->attr[i].kind != TNR_ATTR_NONE; }
+inline bool has_attr(const tnr_call* call, int i) {
+    return i < call->n_attr && call->attr[i].kind != TNR_ATTR_NONE;
+}
 
 inline bool string_attr_is(const tnr_call* call, int i, const char* text) {
     if (i >= call->n_attr || call->attr[i].kind != TNR_ATTR_STRING) return false;
@@ -99,4 +103,4 @@ inline uint64_t dims_attr(const tnr_call* call, int i) {
     return mask;
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

@@ -1,6 +1,7 @@
 // copy (cast, clone, assignment), fill, iota.
 //
-//   - Same dtype, dense: one memcpy. Same dtype, transposed: square tiles, so that both sides use whole cache lines.
+//   - Same dtype, dense: one memcpy. Same dtype, transposed: square tiles, so that both sides use whole cache
+//   lines.
 //   - Another dtype: rows through the cast table, strided ones by way of stack buffers.
 #include "kernels.h"
 #include "plan.h"
@@ -15,7 +16,8 @@ constexpr int64_t kTile = 16;
 
 // rows x columns elements: in is contiguous along rows, out along columns.
 template <class T>
-void transpose(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows, int64_t columns) {
+void transpose(char* out, int64_t out_stride, const char* in, int64_t in_stride, int64_t rows,
+               int64_t columns) {
     for (int64_t r = 0; r < rows; r += kTile) {
         const int64_t r_end = r + kTile < rows ? r + kTile : rows;
         for (int64_t c = 0; c < columns; c += kTile) {
@@ -49,11 +51,20 @@ int32_t copy_transposed(Plan<2> plan, int across, size_t size) {
     plan.rank = last;
     return plan.walk([&](char* const* at) -> int32_t {
         switch (size) {
-            case 1: transpose<uint8_t>(at[0], out_stride, at[1], in_stride, rows, columns); break;
-            case 2: transpose<uint16_t>(at[0], out_stride, at[1], in_stride, rows, columns); break;
-            case 4: transpose<uint32_t>(at[0], out_stride, at[1], in_stride, rows, columns); break;
-            case 8: transpose<uint64_t>(at[0], out_stride, at[1], in_stride, rows, columns); break;
-            default: transpose<Bytes16>(at[0], out_stride, at[1], in_stride, rows, columns);
+            case 1:
+                transpose<uint8_t>(at[0], out_stride, at[1], in_stride, rows, columns);
+                break;
+            case 2:
+                transpose<uint16_t>(at[0], out_stride, at[1], in_stride, rows, columns);
+                break;
+            case 4:
+                transpose<uint32_t>(at[0], out_stride, at[1], in_stride, rows, columns);
+                break;
+            case 8:
+                transpose<uint64_t>(at[0], out_stride, at[1], in_stride, rows, columns);
+                break;
+            default:
+                transpose<Bytes16>(at[0], out_stride, at[1], in_stride, rows, columns);
         }
         return TNR_OK;
     });
@@ -65,9 +76,12 @@ int32_t copy_same(const tnr_call* call, const DLTensor* in, size_t size) {
     if (across >= 0) return copy_transposed(plan, across, size);
     const int64_t n = plan.row(), out_stride = plan.row_stride(0), in_stride = plan.row_stride(1);
     return plan.walk([&](char* const* at) -> int32_t {
-        if (out_stride == static_cast<int64_t>(size)) pack(at[0], at[1], in_stride, n, size);
-        else if (in_stride == static_cast<int64_t>(size)) unpack(at[0], out_stride, at[1], n, size);
-        else for (int64_t i = 0; i < n; ++i) std::memcpy(at[0] + i * out_stride, at[1] + i * in_stride, size);
+        if (out_stride == static_cast<int64_t>(size))
+            pack(at[0], at[1], in_stride, n, size);
+        else if (in_stride == static_cast<int64_t>(size))
+            unpack(at[0], out_stride, at[1], n, size);
+        else
+            for (int64_t i = 0; i < n; ++i) std::memcpy(at[0] + i * out_stride, at[1] + i * in_stride, size);
         return TNR_OK;
     });
 }
@@ -85,7 +99,8 @@ int32_t run_copy(const tnr_call* call) {
     if (from == to) return copy_same(call, source, in_size);
     const Plan<2> plan = plan_of<2>(out, &source, {out_size, in_size});
     const int64_t n = plan.row(), out_stride = plan.row_stride(0), in_stride = plan.row_stride(1);
-    const bool dense = out_stride == static_cast<int64_t>(out_size) && in_stride == static_cast<int64_t>(in_size);
+    const bool dense =
+        out_stride == static_cast<int64_t>(out_size) && in_stride == static_cast<int64_t>(in_size);
     return plan.walk([&](char* const* at) -> int32_t {
         if (dense || n == 1) {
             row(at[0], at[1], n);
@@ -106,7 +121,8 @@ int32_t run_copy(const tnr_call* call) {
 void scalar_as(const tnr_call* call, int i, tnr_dtype dtype, void* out) {
     const tnr_attr& a = call->attr[i];
     const bool real = a.kind == TNR_ATTR_F64 || (a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_F64);
-    tables.cast[real ? TNR_F64 : TNR_I64][dtype](out, real ? static_cast<const void*>(&a.value.f64) : &a.value.i64, 1);
+    tables.cast[real ? TNR_F64 : TNR_I64][dtype](
+        out, real ? static_cast<const void*>(&a.value.f64) : &a.value.i64, 1);
 }
 
 template <class T>
@@ -123,11 +139,16 @@ void fill_run(char* out, int64_t stride, const void* value, int64_t n) {
 
 void fill_elements(char* out, int64_t stride, const void* value, int64_t n, size_t size) {
     switch (size) {
-        case 1: return fill_run<uint8_t>(out, stride, value, n);
-        case 2: return fill_run<uint16_t>(out, stride, value, n);
-        case 4: return fill_run<uint32_t>(out, stride, value, n);
-        case 8: return fill_run<uint64_t>(out, stride, value, n);
-        default: return fill_run<Bytes16>(out, stride, value, n);
+        case 1:
+            return fill_run<uint8_t>(out, stride, value, n);
+        case 2:
+            return fill_run<uint16_t>(out, stride, value, n);
+        case 4:
+            return fill_run<uint32_t>(out, stride, value, n);
+        case 8:
+            return fill_run<uint64_t>(out, stride, value, n);
+        default:
+            return fill_run<Bytes16>(out, stride, value, n);
     }
 }
 
@@ -136,8 +157,10 @@ int32_t run_fill(const tnr_call* call) {
     const tnr_dtype dtype = dtype_of(out);
     const size_t size = kSizes[dtype];
     alignas(16) char value[16];
-    if (call->n_attr > 0) scalar_as(call, 0, dtype, value);
-    else tables.cast[dtype_of(*call->in[call->n_in - 1])][dtype](value, call->in[call->n_in - 1]->data, 1);
+    if (call->n_attr > 0)
+        scalar_as(call, 0, dtype, value);
+    else
+        tables.cast[dtype_of(*call->in[call->n_in - 1])][dtype](value, call->in[call->n_in - 1]->data, 1);
     if (call->flat) {
         fill_elements(static_cast<char*>(out.data), static_cast<int64_t>(size), value, count_of(out), size);
         return TNR_OK;
@@ -154,20 +177,27 @@ int32_t run_iota(const tnr_call* call) {
     const DLTensor& out = *call->out[0];
     const tnr_dtype dtype = dtype_of(out);
     const auto real = [&](int i) {
-        return call->attr[i].kind == TNR_ATTR_F64 || (call->attr[i].kind == TNR_ATTR_SCALAR && call->attr[i].dtype == TNR_F64);
+        return call->attr[i].kind == TNR_ATTR_F64 ||
+               (call->attr[i].kind == TNR_ATTR_SCALAR && call->attr[i].dtype == TNR_F64);
     };
     const bool whole = !real(0) && !real(1);
-    const uint64_t first = static_cast<uint64_t>(int_attr(call, 0, 0)), by = static_cast<uint64_t>(int_attr(call, 1, 1));
+    const uint64_t first = static_cast<uint64_t>(int_attr(call, 0, 0)),
+                   by = static_cast<uint64_t>(int_attr(call, 1, 1));
     const double start = number_attr(call, 0, 0), step = number_attr(call, 1, 1);
     const size_t size = kSizes[dtype];
     const int64_t n = count_of(out), stride = (out.ndim ? out.strides[0] : 1) * static_cast<int64_t>(size);
     for (int64_t i = 0; i < n; i += kChunk) {
         const int64_t m = n - i < kChunk ? n - i : kChunk;
-        union { int64_t whole[kChunk]; double real[kChunk]; } values;
+        union {
+            int64_t whole[kChunk];
+            double real[kChunk];
+        } values;
         alignas(64) char converted[kChunk * 16];
         for (int64_t j = 0; j < m; ++j) {
-            if (whole) values.whole[j] = static_cast<int64_t>(first + static_cast<uint64_t>(i + j) * by);
-            else values.real[j] = start + static_cast<double>(i + j) * step;
+            if (whole)
+                values.whole[j] = static_cast<int64_t>(first + static_cast<uint64_t>(i + j) * by);
+            else
+                values.real[j] = start + static_cast<double>(i + j) * step;
         }
         tables.cast[whole ? TNR_I64 : TNR_F64][dtype](converted, &values, m);
         unpack(static_cast<char*>(out.data) + i * stride, stride, converted, m, size);
@@ -175,7 +205,7 @@ int32_t run_iota(const tnr_call* call) {
     return TNR_OK;
 }
 
-} // namespace
+}  // namespace
 
 void add_copies(Kernels& kernels) {
     add_kernel(kernels, "copy", run_copy, TNR_MASK_ALL, kAnyLayout);
@@ -183,4 +213,4 @@ void add_copies(Kernels& kernels) {
     add_kernel(kernels, "iota", run_iota, TNR_MASK_ALL, kAnyLayout);
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

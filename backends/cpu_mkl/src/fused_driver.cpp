@@ -1,6 +1,7 @@
 // Fused kernels over whole tensors: softmax and log_softmax with their gradients, linear, addmm.
 //
-//   - A line of softmax that is contiguous is worked on where it lies; another one, and every line of a half type, is
+//   - A line of softmax that is contiguous is worked on where it lies; another one, and every line of a half
+//   type, is
 //     gathered into a buffer of float or double first.
 #include <memory>
 #include <new>
@@ -39,7 +40,11 @@ struct LineReader {
     bool direct;
 
     LineReader(const DLTensor& tensor, int dim, tnr_dtype row)
-        : t(tensor), dtype(dtype_of(tensor)), row_dtype(row), n(line_length(tensor, dim)), stride(line_stride(tensor, dim)),
+        : t(tensor),
+          dtype(dtype_of(tensor)),
+          row_dtype(row),
+          n(line_length(tensor, dim)),
+          stride(line_stride(tensor, dim)),
           direct(dtype == row && (stride == 1 || n == 1)) {}
     char* at(int64_t offset) const { return static_cast<char*>(t.data) + offset * kSizes[dtype]; }
     const char* read(int64_t offset, char* buffer) const {
@@ -55,7 +60,8 @@ struct LineReader {
     }
     void write(int64_t offset, const char* buffer) const {
         for (int64_t i = 0; i < (stride == 1 ? 1 : n); ++i) {
-            tables.cast[row_dtype][dtype](at(offset + i * stride), buffer + i * kSizes[row_dtype], stride == 1 ? n : 1);
+            tables.cast[row_dtype][dtype](at(offset + i * stride), buffer + i * kSizes[row_dtype],
+                                          stride == 1 ? n : 1);
         }
     }
 };
@@ -103,8 +109,10 @@ bool merged_rows(const DLTensor& t, int64_t& rows, int64_t& stride) {
     stride = 0;
     for (int d = t.ndim - 2; d >= 0; --d) {
         if (t.shape[d] == 1) continue;
-        if (stride == 0) stride = t.strides[d];
-        else if (t.strides[d] != stride * rows) return false;
+        if (stride == 0)
+            stride = t.strides[d];
+        else if (t.strides[d] != stride * rows)
+            return false;
         rows *= t.shape[d];
     }
     return true;
@@ -116,8 +124,22 @@ int32_t linear(const tnr_call* call) {
     const DLTensor* bias = call->n_in > 2 ? call->in[2] : nullptr;
     const int last = x.ndim - 1;
     const tnr_dtype dtype = dtype_of(x);
-    Gemm g{1, w.shape[0], w.shape[1], x.data, w.data, y.data, 0, x.strides[last], w.strides[1], w.strides[0], 0, y.strides[last],
-           call->accumulate != 0, 1.0, bias ? bias->data : nullptr, bias ? bias->strides[0] : 1};
+    Gemm g{1,
+           w.shape[0],
+           w.shape[1],
+           x.data,
+           w.data,
+           y.data,
+           0,
+           x.strides[last],
+           w.strides[1],
+           w.strides[0],
+           0,
+           y.strides[last],
+           call->accumulate != 0,
+           1.0,
+           bias ? bias->data : nullptr,
+           bias ? bias->strides[0] : 1};
     int64_t rows = 1;
     if (merged_rows(x, g.m, g.a_row) && merged_rows(y, rows, g.c_row)) return matrix_product(g, dtype);
     g.m = 1;
@@ -139,8 +161,10 @@ int32_t addmm(const tnr_call* call) {
     const DLTensor &input = *call->in[0], &a = *call->in[1], &b = *call->in[2], &out = *call->out[0];
     const tnr_dtype dtype = dtype_of(a);
     const double beta = number_attr(call, 0, 1), alpha = number_attr(call, 1, 1);
-    Gemm g{out.shape[0],  out.shape[1],   a.shape[1],   a.data,         b.data, out.data, a.strides[0], a.strides[1], b.strides[0],
-           b.strides[1], out.strides[0], out.strides[1], beta != 0,     alpha,  nullptr,  1};
+    Gemm g{out.shape[0], out.shape[1], a.shape[1],     a.data,
+           b.data,       out.data,     a.strides[0],   a.strides[1],
+           b.strides[0], b.strides[1], out.strides[0], out.strides[1],
+           beta != 0,    alpha,        nullptr,        1};
     if (beta != 0) {
         const size_t size = kSizes[dtype];
         const DLTensor* source = &input;
@@ -173,16 +197,18 @@ int32_t run_guarded(const tnr_call* call) {
     }
 }
 
-} // namespace
+}  // namespace
 
 void add_fused(Kernels& kernels) {
     const uint32_t flags = kAnyLayout | TNR_KERNEL_INPLACE;
     add_kernel(kernels, "softmax", run_guarded<one_input<&FusedRows::softmax>>, kFloats, flags);
     add_kernel(kernels, "log_softmax", run_guarded<one_input<&FusedRows::log_softmax>>, kFloats, flags);
-    add_kernel(kernels, "softmax_backward", run_guarded<two_inputs<&FusedRows::softmax_backward>>, kFloats, flags);
-    add_kernel(kernels, "log_softmax_backward", run_guarded<two_inputs<&FusedRows::log_softmax_backward>>, kFloats, flags);
+    add_kernel(kernels, "softmax_backward", run_guarded<two_inputs<&FusedRows::softmax_backward>>, kFloats,
+               flags);
+    add_kernel(kernels, "log_softmax_backward", run_guarded<two_inputs<&FusedRows::log_softmax_backward>>,
+               kFloats, flags);
     add_kernel(kernels, "linear", run_linear, TNR_MASK_REALS, kAnyLayout);
     add_kernel(kernels, "addmm", run_addmm, TNR_MASK_REALS, kAnyLayout);
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

@@ -2,8 +2,10 @@
 //
 //   - C is written along its rows: a C that is contiguous along columns is the transposed problem.
 //   - Few rows, both operands along k (a vector times a weight matrix): dot products, nothing packed.
-//   - Small: B is read in place if its rows are contiguous, else packed panel by panel on the stack. No allocation.
-//   - Large: Goto and van de Geijn's blocking ("Anatomy of High-Performance Matrix Multiplication", 2008) with packed
+//   - Small: B is read in place if its rows are contiguous, else packed panel by panel on the stack. No
+//   allocation.
+//   - Large: Goto and van de Geijn's blocking ("Anatomy of High-Performance Matrix Multiplication", 2008)
+//   with packed
 //     blocks of A and B in memory that belongs to the thread.
 //   - Rows are split evenly (32 = 6 + 6 + 5 + 5 + 5 + 5), so no tile is much slower than the others.
 #include <utility>
@@ -21,10 +23,11 @@ constexpr int kRows = 14;
 #else
 constexpr int kRows = 6;
 #endif
-constexpr int kNarrowRows = 8; // tiles of one vector
+constexpr int kNarrowRows = 8;  // tiles of one vector
 constexpr int64_t kBlockK = 256, kBlockM = 24 * kRows, kBlockN = 2048;
-constexpr int64_t kInCacheBytes = 32 * 1024; // an unpacked B up to here is read in place
+constexpr int64_t kInCacheBytes = 32 * 1024;  // an unpacked B up to here is read in place
 constexpr int64_t kStackBytes = 32 * 1024;
+constexpr int64_t kStreamedBytes = 256 * 1024;
 
 template <class T>
 struct Problem {
@@ -36,7 +39,8 @@ struct Problem {
 };
 
 template <class T>
-using TileFn = void (*)(int64_t, const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t, int, const Finish<T>&);
+using TileFn = void (*)(int64_t, const T*, int64_t, int64_t, const T*, int64_t, T*, int64_t, int,
+                        const Finish<T>&);
 
 // Tiles by number of rows, 1 first.
 template <class T, int kVectors, bool kPartial, int... kRest>
@@ -57,17 +61,20 @@ TileFn<T> find_tile(int rows, int vectors, bool partial) {
 
 // All rows of A against one panel of at most two vectors of columns.
 template <class T>
-void rows_by_panel(const Problem<T>& g, int64_t k, const T* a, const T* b, int64_t b_row, T* c, int64_t n, const Finish<T>& finish) {
+void rows_by_panel(const Problem<T>& g, int64_t k, const T* a, const T* b, int64_t b_row, T* c, int64_t n,
+                   const Finish<T>& finish) {
     constexpr int L = kLanes<T>;
     const int vectors = n > L ? 2 : 1, last = static_cast<int>(n - (vectors - 1) * L);
     const bool partial = last < L;
     const int64_t limit = vectors == 2 ? kRows : (kRows > kNarrowRows ? kRows : kNarrowRows);
     const int64_t blocks = (g.m + limit - 1) / limit, small = g.m / blocks, larger = g.m % blocks;
     const TileFn<T> tile_small = find_tile<T>(static_cast<int>(small), vectors, partial);
-    const TileFn<T> tile_larger = larger ? find_tile<T>(static_cast<int>(small) + 1, vectors, partial) : nullptr;
+    const TileFn<T> tile_larger =
+        larger ? find_tile<T>(static_cast<int>(small) + 1, vectors, partial) : nullptr;
     for (int64_t block = 0; block < blocks; ++block) {
         const int64_t rows = block < larger ? small + 1 : small;
-        (block < larger ? tile_larger : tile_small)(k, a, g.a_row, g.a_col, b, b_row, c, g.c_row, last, finish);
+        (block < larger ? tile_larger : tile_small)(k, a, g.a_row, g.a_col, b, b_row, c, g.c_row, last,
+                                                    finish);
         a += rows * g.a_row;
         c += rows * g.c_row;
     }
@@ -111,7 +118,8 @@ void packed_panels(const Problem<T>& g) {
         if (finish.bias) finish.bias += j;
         for (int64_t p = 0; p < g.k; p += depth) {
             const int64_t k = g.k - p < depth ? g.k - p : depth;
-            pack_b_panel(panel, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, k, static_cast<int>(columns), width);
+            pack_b_panel(panel, g.b + p * g.b_row + j * g.b_col, g.b_row, g.b_col, k,
+                         static_cast<int>(columns), width);
             rows_by_panel(g, k, g.a + p * g.a_col, panel, width, g.c + j, columns, finish);
             finish.bias = nullptr;
             finish.accumulate = true;
@@ -119,28 +127,52 @@ void packed_panels(const Problem<T>& g) {
     }
 }
 
-// At most four rows, k contiguous in both operands.
-template <class T>
-void few_rows(const Problem<T>& g) {
-    for (int64_t j = 0; j < g.n; j += 4) {
-        const int columns = static_cast<int>(g.n - j < 4 ? g.n - j : 4);
-        const T* b = g.b + j * g.b_col;
+// At most three rows, k contiguous in both operands.
+template <class T, int kDotRows, int kColumns>
+void dot_rows(const Problem<T>& g) {
+    for (int64_t j = 0; j < g.n; j += kColumns) {
+        const int columns = static_cast<int>(g.n - j < kColumns ? g.n - j : kColumns);
         Finish<T> finish = g.finish;
         if (finish.bias) finish.bias += j;
-        switch (g.m) {
-            case 1: dots<T, 1>(g.k, g.a, g.a_row, b, g.b_col, g.c + j, g.c_row, 1, columns, finish); break;
-            case 2: dots<T, 2>(g.k, g.a, g.a_row, b, g.b_col, g.c + j, g.c_row, 1, columns, finish); break;
-            default: dots<T, 3>(g.k, g.a, g.a_row, b, g.b_col, g.c + j, g.c_row, 1, columns, finish);
-        }
+        dots<T, kDotRows, kColumns>(g.k, g.a, g.a_row, g.b + j * g.b_col, g.b_col, g.c + j, g.c_row, columns,
+                                    finish);
     }
 }
 
 template <class T>
-struct Buffers { T *a, *b; };
+void few_rows(const Problem<T>& g) {
+    if (g.m == 1)
+        dot_rows<T, 1, 8>(g);
+    else if (g.m == 2)
+        dot_rows<T, 2, 4>(g);
+    else
+        dot_rows<T, 3, 4>(g);
+}
+
+// One row times a matrix that no cache holds: a few of its rows at a time, so that memory is read in order.
+template <class T>
+void one_row_streamed(const Problem<T>& g) {
+    constexpr int64_t kDepth = 8;
+    Problem<T> part = g;
+    for (int64_t p = 0; p < g.k; p += kDepth) {
+        part.k = g.k - p < kDepth ? g.k - p : kDepth;
+        part.a = g.a + p * g.a_col;
+        part.b = g.b + p * g.b_row;
+        in_place(part);
+        part.finish.bias = nullptr;
+        part.finish.accumulate = true;
+    }
+}
+
+template <class T>
+struct Buffers {
+    T *a, *b;
+};
 
 // One packed block of A against one packed block of B.
 template <class T>
-void block_by_block(const Problem<T>& g, int64_t rows, int64_t columns, int64_t k, const Buffers<T>& packed, T* c, const Finish<T>& finish) {
+void block_by_block(const Problem<T>& g, int64_t rows, int64_t columns, int64_t k, const Buffers<T>& packed,
+                    T* c, const Finish<T>& finish) {
     constexpr int L = kLanes<T>;
     const int64_t blocks = (rows + kRows - 1) / kRows, small = rows / blocks, larger = rows % blocks;
     for (int64_t j = 0; j < columns; j += 2 * L) {
@@ -152,7 +184,8 @@ void block_by_block(const Problem<T>& g, int64_t rows, int64_t columns, int64_t 
         for (int64_t block = 0; block < blocks; ++block) {
             const int64_t r = block < larger ? small + 1 : small;
             const TileFn<T> run = find_tile<T>(static_cast<int>(r), vectors, last < L);
-            run(k, packed.a + row * k, 1, r, packed.b + j * k, vectors * L, c + row * g.c_row + j, g.c_row, last, here);
+            run(k, packed.a + row * k, 1, r, packed.b + j * k, vectors * L, c + row * g.c_row + j, g.c_row,
+                last, here);
             row += r;
         }
     }
@@ -184,11 +217,14 @@ int32_t blocked(const Problem<T>& g) {
             const int64_t k = g.k - p < kBlockK ? g.k - p : kBlockK;
             for (int64_t q = 0; q < columns; q += 2 * L) {
                 const int n = static_cast<int>(columns - q < 2 * L ? columns - q : 2 * L);
-                pack_b_panel(packed.b + q * k, g.b + p * g.b_row + (j + q) * g.b_col, g.b_row, g.b_col, k, n, n > L ? 2 * L : L);
+                pack_b_panel(packed.b + q * k, g.b + p * g.b_row + (j + q) * g.b_col, g.b_row, g.b_col, k, n,
+                             n > L ? 2 * L : L);
             }
             Finish<T> finish = g.finish;
-            if (p > 0) finish = {finish.alpha, nullptr, true};
-            else if (finish.bias) finish.bias += j;
+            if (p > 0)
+                finish = {finish.alpha, nullptr, true};
+            else if (finish.bias)
+                finish.bias += j;
             for (int64_t i = 0; i < g.m; i += kBlockM) {
                 const int64_t rows = g.m - i < kBlockM ? g.m - i : kBlockM;
                 pack_a_block(packed.a, g.a + i * g.a_row + p * g.a_col, g, rows, k);
@@ -204,6 +240,8 @@ int32_t solve(const Problem<T>& g) {
     const int64_t b_bytes = g.k * g.n * static_cast<int64_t>(sizeof(T));
     if (g.m <= 3 && g.a_col == 1 && g.b_row == 1 && g.b_col != 1) {
         few_rows(g);
+    } else if (g.m == 1 && g.b_col == 1 && b_bytes > kStreamedBytes && g.k > 1) {
+        one_row_streamed(g);
     } else if (g.b_col == 1 && (b_bytes <= kInCacheBytes || g.m <= kRows)) {
         in_place(g);
     } else if (g.m * g.n * g.k <= 128 * 128 * 128 || g.n <= 2 * kLanes<T>) {
@@ -246,18 +284,18 @@ int32_t gemm(const Gemm& g) {
             const int32_t status = gemm<T>(first);
             return status == TNR_OK ? gemm<T>(second) : status;
         }
-        return solve(Problem<T>{g.n, g.m, g.k, static_cast<const T*>(g.b), static_cast<const T*>(g.a), static_cast<T*>(g.c),
-                                g.b_col, g.b_row, g.a_col, g.a_row, g.c_col, finish});
+        return solve(Problem<T>{g.n, g.m, g.k, static_cast<const T*>(g.b), static_cast<const T*>(g.a),
+                                static_cast<T*>(g.c), g.b_col, g.b_row, g.a_col, g.a_row, g.c_col, finish});
     }
-    return solve(Problem<T>{g.m, g.n, g.k, static_cast<const T*>(g.a), static_cast<const T*>(g.b), static_cast<T*>(g.c), g.a_row,
-                            g.a_col, g.b_row, g.b_col, g.c_row, finish});
+    return solve(Problem<T>{g.m, g.n, g.k, static_cast<const T*>(g.a), static_cast<const T*>(g.b),
+                            static_cast<T*>(g.c), g.a_row, g.a_col, g.b_row, g.b_col, g.c_row, finish});
 }
 
-} // namespace
+}  // namespace
 
 void fill_gemm(Tables& t) {
     t.gemm[TNR_F32] = gemm<float>;
     t.gemm[TNR_F64] = gemm<double>;
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

@@ -48,28 +48,35 @@ inline void transpose_8x8(const float* in, int64_t in_row, float* out, int64_t o
 }
 #endif
 
-// k x n of B (element (p, j) at b[p * row + j * col]) into k rows of `width` elements, zeros behind the last column.
+// k x n of B (element (p, j) at b[p * row + j * col]) into k rows of `width` elements, zeros behind the last
+// column.
 template <class T>
 void pack_b_panel(T* out, const T* b, int64_t row, int64_t col, int64_t k, int n, int width) {
     int64_t p = 0;
     if (col == 1 && n == width) {
         for (; p < k; ++p) {
-            for (int j = 0; j < width; j += kLanes<T>) store_vector(out + p * width + j, load_vector(b + p * row + j));
+            for (int j = 0; j < width; j += kLanes<T>)
+                store_vector(out + p * width + j, load_vector(b + p * row + j));
         }
         return;
     }
+    int packed = 0;  // columns already packed
 #if defined(__AVX2__)
     if constexpr (sizeof(T) == 4) {
-        if (row == 1 && n == width) {
-            for (; p + 8 <= k; p += 8) {
-                for (int j = 0; j < width; j += 8) transpose_8x8(b + j * col + p, col, out + p * width + j, width);
+        for (; row == 1 && packed + 8 <= n; packed += 8) {
+            int64_t q = 0;
+            for (; q + 8 <= k; q += 8)
+                transpose_8x8(b + packed * col + q, col, out + q * width + packed, width);
+            for (; q < k; ++q) {
+                for (int j = packed; j < packed + 8; ++j) out[q * width + j] = b[q + j * col];
             }
         }
     }
 #endif
+    if (packed == width) return;
     for (; p < k; ++p) {
         T* o = out + p * width;
-        for (int j = 0; j < n; ++j) o[j] = b[p * row + j * col];
+        for (int j = packed; j < n; ++j) o[j] = b[p * row + j * col];
         for (int j = n; j < width; ++j) o[j] = T(0);
     }
 }
@@ -83,4 +90,4 @@ void pack_a_panel(T* out, const T* a, int64_t row, int64_t col, int rows, int64_
     }
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

@@ -11,7 +11,7 @@ namespace tenora::cpu::TENORA_ISA {
 template <class T>
 struct Finish {
     T alpha;
-    const T* bias; // per column, contiguous, or NULL
+    const T* bias;  // per column, contiguous, or NULL
     bool accumulate;
 
     V<T> operator()(V<T> product, V<T> old, V<T> bias_vector) const {
@@ -22,11 +22,11 @@ struct Finish {
     }
 };
 
-// A: element (i, p) at a[i * a_row + p * a_col]. B: row p of vectors at b[p * b_row]. C: row i at c[i * c_row].
-// With kPartial the last of the kVectors holds only `last` elements.
+// A: element (i, p) at a[i * a_row + p * a_col]. B: row p of vectors at b[p * b_row]. C: row i at c[i *
+// c_row]. With kPartial the last of the kVectors holds only `last` elements.
 template <class T, int kRows, int kVectors, bool kPartial>
-void tile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, T* c, int64_t c_row, int last,
-          const Finish<T>& finish) {
+void tile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b, int64_t b_row, T* c, int64_t c_row,
+          int last, const Finish<T>& finish) {
     constexpr int L = kLanes<T>;
     const Tail<T> tail(kPartial ? last : 0);
     V<T> sum[kRows][kVectors] = {};
@@ -55,52 +55,60 @@ void tile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b, int64
             T* target = c + i * c_row + v * L;
             const V<T> old = finish.accumulate ? load(target) : V<T>{};
             const V<T> result = finish(sum[i][v], old, bias);
-            if (partial) tail.store(target, result);
-            else store_vector(target, result);
+            if (partial)
+                tail.store(target, result);
+            else
+                store_vector(target, result);
         }
     }
 }
 
-// kRows x 4 dot products. A: row i contiguous at a + i * a_row; B: column j contiguous at b + j * b_col.
-template <class T, int kRows>
-void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_col, T* c, int64_t c_row, int64_t c_col, int columns,
+// kRows x kColumns dot products. A: row i contiguous at a + i * a_row; B: column j contiguous at b + j *
+// b_col.
+template <class T, int kRows, int kColumns>
+void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_col, T* c, int64_t c_row, int columns,
           const Finish<T>& finish) {
     constexpr int L = kLanes<T>;
-    V<T> sum[kRows][4] = {};
+    V<T> sum[kRows][kColumns] = {};
     // Columns beyond the last repeat it; their results are dropped.
-    const T* column[4];
-    for (int j = 0; j < 4; ++j) column[j] = b + (j < columns ? j : columns - 1) * b_col;
+    const T* column[kColumns];
+    for (int j = 0; j < kColumns; ++j) column[j] = b + (j < columns ? j : columns - 1) * b_col;
     int64_t p = 0;
     for (; p + L <= k; p += L) {
-        V<T> x[4];
+        V<T> y[kRows];
 #pragma GCC unroll 4
-        for (int j = 0; j < 4; ++j) x[j] = load_vector(column[j] + p);
+        for (int i = 0; i < kRows; ++i) y[i] = load_vector(a + i * a_row + p);
+#pragma GCC unroll 8
+        for (int j = 0; j < kColumns; ++j) {
+            const V<T> x = load_vector(column[j] + p);
 #pragma GCC unroll 4
-        for (int i = 0; i < kRows; ++i) {
-            const V<T> y = load_vector(a + i * a_row + p);
-#pragma GCC unroll 4
-            for (int j = 0; j < 4; ++j) sum[i][j] += y * x[j];
+            for (int i = 0; i < kRows; ++i) sum[i][j] += y[i] * x;
         }
     }
     if (p < k) {
         const Tail<T> tail(static_cast<int>(k - p));
+#pragma GCC unroll 8
+        for (int j = 0; j < kColumns; ++j) {
+            const V<T> x = tail.load(column[j] + p);
 #pragma GCC unroll 4
-        for (int i = 0; i < kRows; ++i) {
-            const V<T> y = tail.load(a + i * a_row + p);
-#pragma GCC unroll 4
-            for (int j = 0; j < 4; ++j) sum[i][j] += y * tail.load(column[j] + p);
+            for (int i = 0; i < kRows; ++i) sum[i][j] += tail.load(a + i * a_row + p) * x;
         }
     }
+#pragma GCC unroll 4
     for (int i = 0; i < kRows; ++i) {
-        T total[4];
-        sum_lanes<T>(sum[i], total);
-        for (int j = 0; j < columns; ++j) {
-            T* target = c + i * c_row + j * c_col;
-            T result = finish.alpha * total[j];
-            if (finish.bias) result += finish.bias[j];
-            *target = finish.accumulate ? *target + result : result;
+#pragma GCC unroll 2
+        for (int first = 0; first < kColumns; first += 4) {
+            T total[4];
+            sum_lanes<T>({sum[i][first], sum[i][first + 1], sum[i][first + 2], sum[i][first + 3]}, total);
+            const int count = columns - first < 4 ? columns - first : 4;
+            for (int j = 0; j < count; ++j) {
+                T* target = c + i * c_row + first + j;
+                T result = finish.alpha * total[j];
+                if (finish.bias) result += finish.bias[first + j];
+                *target = finish.accumulate ? *target + result : result;
+            }
         }
     }
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

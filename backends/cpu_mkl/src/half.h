@@ -1,4 +1,5 @@
-// float16 and bfloat16: storage types, and conversion of contiguous runs to and from float (round to nearest even).
+// float16 and bfloat16: storage types, and conversion of contiguous runs to and from float (round to nearest
+// even).
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,12 @@
 
 namespace tenora::cpu::TENORA_ISA {
 
-struct float16 { uint16_t bits; };
-struct bfloat16 { uint16_t bits; };
+struct float16 {
+    uint16_t bits;
+};
+struct bfloat16 {
+    uint16_t bits;
+};
 
 inline float as_float(uint32_t bits) { return __builtin_bit_cast(float, bits); }
 inline uint32_t as_bits(float value) { return __builtin_bit_cast(uint32_t, value); }
@@ -57,9 +62,13 @@ inline float16 to_float16(float value) {
 template <class Half>
 Half narrow(float value);
 template <>
-inline float16 narrow<float16>(float value) { return to_float16(value); }
+inline float16 narrow<float16>(float value) {
+    return to_float16(value);
+}
 template <>
-inline bfloat16 narrow<bfloat16>(float value) { return to_bfloat16(value); }
+inline bfloat16 narrow<bfloat16>(float value) {
+    return to_bfloat16(value);
+}
 
 inline void widen_row(float* out, const bfloat16* in, int64_t n) {
     for (int64_t i = 0; i < n; ++i) out[i] = to_float(in[i]);
@@ -87,4 +96,4 @@ inline void narrow_row(float16* out, const float* in, int64_t n) {
     for (; i < n; ++i) out[i] = to_float16(in[i]);
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

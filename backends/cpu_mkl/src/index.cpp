@@ -2,7 +2,8 @@
 //
 //   - All indices of a call are checked before anything is written.
 //   - The update kernels get an output that already holds the old values.
-//   - Accumulating kernels add in the order of the indices; half types in a float copy of the output, rounded once.
+//   - Accumulating kernels add in the order of the indices; half types in a float copy of the output, rounded
+//   once.
 #include <new>
 #include <vector>
 
@@ -74,11 +75,16 @@ int along_dim(const tnr_call* call, const DLTensor& t) {
 template <class F>
 auto with_size(tnr_dtype dtype, F&& f) {
     switch (kSizes[dtype]) {
-        case 1: return f(Type<uint8_t>());
-        case 2: return f(Type<uint16_t>());
-        case 4: return f(Type<uint32_t>());
-        case 8: return f(Type<uint64_t>());
-        default: return f(Type<Bytes16>());
+        case 1:
+            return f(Type<uint8_t>());
+        case 2:
+            return f(Type<uint16_t>());
+        case 4:
+            return f(Type<uint32_t>());
+        case 8:
+            return f(Type<uint64_t>());
+        default:
+            return f(Type<Bytes16>());
     }
 }
 
@@ -93,9 +99,10 @@ int32_t run_gather(const tnr_call* call) {
         using T = typename decltype(type)::type;
         const T* data = static_cast<const T*>(x.data);
         const int64_t* positions = static_cast<const int64_t*>(index.data);
-        walk_elements<3>(out.ndim, out.shape, {out.strides, index.strides, from.strides}, [&](const int64_t* at) {
-            static_cast<T*>(out.data)[at[0]] = data[at[2] + positions[at[1]] * from.along];
-        });
+        walk_elements<3>(out.ndim, out.shape, {out.strides, index.strides, from.strides},
+                         [&](const int64_t* at) {
+                             static_cast<T*>(out.data)[at[0]] = data[at[2] + positions[at[1]] * from.along];
+                         });
         return TNR_OK;
     });
 }
@@ -109,9 +116,11 @@ int32_t run_scatter(const tnr_call* call) {
     return with_size(dtype_of(out), [&](auto type) -> int32_t {
         using T = typename decltype(type)::type;
         const int64_t* positions = static_cast<const int64_t*>(index.data);
-        walk_elements<3>(index.ndim, index.shape, {to.strides, index.strides, src.strides}, [&](const int64_t* at) {
-            static_cast<T*>(out.data)[at[0] + positions[at[1]] * to.along] = static_cast<const T*>(src.data)[at[2]];
-        });
+        walk_elements<3>(index.ndim, index.shape, {to.strides, index.strides, src.strides},
+                         [&](const int64_t* at) {
+                             static_cast<T*>(out.data)[at[0] + positions[at[1]] * to.along] =
+                                 static_cast<const T*>(src.data)[at[2]];
+                         });
         return TNR_OK;
     });
 }
@@ -119,11 +128,13 @@ int32_t run_scatter(const tnr_call* call) {
 // out += x, bool is "or".
 template <class T>
 void add_to(T& out, T x, bool boolean) {
-    if constexpr (is_half<T>) out = narrow<T>(to_float(out) + to_float(x));
+    if constexpr (is_half<T>)
+        out = narrow<T>(to_float(out) + to_float(x));
     else if constexpr (std::is_integral_v<T>) {
         using U = std::make_unsigned_t<T>;
         out = boolean ? static_cast<T>(out | x) : static_cast<T>(static_cast<U>(out) + static_cast<U>(x));
-    } else out += x;
+    } else
+        out += x;
 }
 
 // Half types are summed in a float copy of the output and rounded once.
@@ -148,8 +159,10 @@ class FloatCopy {
         walk_elements<2>(out_.ndim, out_.shape, {out_.strides, strides}, [&](const int64_t* at) {
             char* half = data + at[0] * 2;
             float* wide = wide_.data() + at[1];
-            if (in) tables.cast[dtype_][TNR_F32](wide, half, 1);
-            else tables.cast[TNR_F32][dtype_](half, wide, 1);
+            if (in)
+                tables.cast[dtype_][TNR_F32](wide, half, 1);
+            else
+                tables.cast[TNR_F32][dtype_](half, wide, 1);
         });
     }
     const DLTensor& out_;
@@ -167,13 +180,16 @@ int32_t with_memory(const tnr_call* call, Body&& body) {
 }
 
 template <class T, class Out>
-void scatter_add_into(Out* data, const int64_t* strides, int64_t along, const DLTensor& index, const DLTensor& src, bool boolean) {
+void scatter_add_into(Out* data, const int64_t* strides, int64_t along, const DLTensor& index,
+                      const DLTensor& src, bool boolean) {
     const int64_t* positions = static_cast<const int64_t*>(index.data);
     walk_elements<3>(index.ndim, index.shape, {strides, index.strides, src.strides}, [&](const int64_t* at) {
         Out& target = data[at[0] + positions[at[1]] * along];
         const T x = static_cast<const T*>(src.data)[at[2]];
-        if constexpr (is_half<T>) target += to_float(x);
-        else add_to(target, x, boolean);
+        if constexpr (is_half<T>)
+            target += to_float(x);
+        else
+            add_to(target, x, boolean);
     });
 }
 
@@ -195,7 +211,8 @@ int32_t run_scatter_add(const tnr_call* call) {
                 wide.write_back();
             } else {
                 const Without to(out, dim);
-                scatter_add_into<T>(static_cast<T*>(out.data), to.strides, to.along, index, src, dtype == TNR_BOOL);
+                scatter_add_into<T>(static_cast<T*>(out.data), to.strides, to.along, index, src,
+                                    dtype == TNR_BOOL);
             }
             return TNR_OK;
         });
@@ -206,7 +223,7 @@ int32_t run_scatter_add(const tnr_call* call) {
 struct Positions {
     const tnr_call* call;
     const DLTensor& indexed;
-    int first, count; // index tensors in[first] .. in[first + count - 1], all of one shape
+    int first, count;  // index tensors in[first] .. in[first + count - 1], all of one shape
 
     int32_t check() const {
         for (int k = 0; k < count; ++k) {
@@ -279,17 +296,22 @@ int32_t run_index(const tnr_call* call) {
 }
 
 template <class T, class Out>
-void put(const Positions& positions, Out* data, const int64_t* strides, const DLTensor& values, bool accumulate, bool boolean) {
+void put(const Positions& positions, Out* data, const int64_t* strides, const DLTensor& values,
+         bool accumulate, bool boolean) {
     const int lead = positions.shape().ndim, rest = positions.indexed.ndim - positions.count;
     const int64_t* rest_shape = positions.indexed.shape + positions.count;
     const T* x = static_cast<const T*>(values.data);
     positions.each(values.strides, [&](int64_t to, int64_t from) {
-        walk_elements<2>(rest, rest_shape, {strides + positions.count, values.strides + lead}, [&](const int64_t* at) {
-            Out& target = data[to + at[0]];
-            if constexpr (is_half<T> && std::is_same_v<Out, float>) target += to_float(x[from + at[1]]);
-            else if (accumulate) add_to(target, x[from + at[1]], boolean);
-            else target = x[from + at[1]];
-        });
+        walk_elements<2>(rest, rest_shape, {strides + positions.count, values.strides + lead},
+                         [&](const int64_t* at) {
+                             Out& target = data[to + at[0]];
+                             if constexpr (is_half<T> && std::is_same_v<Out, float>)
+                                 target += to_float(x[from + at[1]]);
+                             else if (accumulate)
+                                 add_to(target, x[from + at[1]], boolean);
+                             else
+                                 target = x[from + at[1]];
+                         });
     });
 }
 
@@ -308,7 +330,8 @@ int32_t run_index_put(const tnr_call* call) {
                     FloatCopy wide(out);
                     DLTensor dense = out;
                     dense.strides = wide.strides;
-                    put<T>(Positions{call, dense, 2, call->n_in - 2}, wide.data(), wide.strides, values, true, false);
+                    put<T>(Positions{call, dense, 2, call->n_in - 2}, wide.data(), wide.strides, values, true,
+                           false);
                     wide.write_back();
                     return TNR_OK;
                 }
@@ -319,7 +342,7 @@ int32_t run_index_put(const tnr_call* call) {
     });
 }
 
-} // namespace
+}  // namespace
 
 void add_indexing(Kernels& kernels) {
     add_kernel(kernels, "gather", run_gather, TNR_MASK_ALL, kAnyLayout);
@@ -329,4 +352,4 @@ void add_indexing(Kernels& kernels) {
     add_kernel(kernels, "index_put", run_index_put, TNR_MASK_ALL, kAnyLayout | TNR_KERNEL_INPLACE);
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

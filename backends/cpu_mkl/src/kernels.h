@@ -8,11 +8,13 @@
 
 namespace tenora::cpu {
 
-inline constexpr uint32_t kAnyLayout = TNR_KERNEL_STRIDED | TNR_KERNEL_NEGATIVE_STRIDES | TNR_KERNEL_STRIDED_OUT;
+inline constexpr uint32_t kAnyLayout =
+    TNR_KERNEL_STRIDED | TNR_KERNEL_NEGATIVE_STRIDES | TNR_KERNEL_STRIDED_OUT;
 
 // Called after `tables` is filled; the entries live as long as the library.
 using Kernels = std::vector<tnr_kernel>;
-void add_kernel(Kernels& kernels, const char* op, tnr_kernel_fn run, uint32_t dtypes, uint32_t flags, void* state = nullptr);
+void add_kernel(Kernels& kernels, const char* op, tnr_kernel_fn run, uint32_t dtypes, uint32_t flags,
+                void* state = nullptr);
 
 void add_pointwise(Kernels& kernels);
 void add_select(Kernels& kernels);
@@ -25,5 +27,6 @@ void add_random(Kernels& kernels);
 void add_matmul(Kernels& kernels);
 void add_fused(Kernels& kernels);
 void add_steps(Kernels& kernels);
+void add_losses(Kernels& kernels);
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

@@ -12,18 +12,15 @@ inline int line_dim(const tnr_call* call, int attr, const DLTensor& t) {
     return static_cast<int>(dim);
 }
 
-struct Line {
-    int64_t length, stride[3]; // in elements
-};
-
-// f(offsets of the line's first element in each tensor, in elements) for every line along `dim`; all N tensors have
-// the shape of the first but for that dimension.
+// f(offsets of the line's first element in each tensor, in elements) for every line along `dim`; all N
+// tensors have the shape of the first but for that dimension.
 template <int N, class F>
 void each_line(const DLTensor* const (&tensors)[N], int dim, F&& f) {
     const DLTensor& shape_of = *tensors[0];
-    int64_t index[kMaxRank] = {}, at[N] = {};
+    int64_t index[kMaxRank], at[N] = {};
     for (int d = 0; d < shape_of.ndim; ++d) {
         if (d != dim && shape_of.shape[d] == 0) return;
+        index[d] = 0;
     }
     while (true) {
         f(at);
@@ -42,4 +39,4 @@ void each_line(const DLTensor* const (&tensors)[N], int dim, F&& f) {
 inline int64_t line_length(const DLTensor& t, int dim) { return t.ndim == 0 ? 1 : t.shape[dim]; }
 inline int64_t line_stride(const DLTensor& t, int dim) { return t.ndim == 0 ? 1 : t.strides[dim]; }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

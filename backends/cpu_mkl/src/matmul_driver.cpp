@@ -18,9 +18,13 @@ using namespace TENORA_ISA;
 namespace {
 
 template <class T>
-struct Total { using type = T; };
+struct Total {
+    using type = T;
+};
 template <>
-struct Total<std::complex<float>> { using type = std::complex<double>; };
+struct Total<std::complex<float>> {
+    using type = std::complex<double>;
+};
 
 template <class T>
 void plain_product(const Gemm& g, bool boolean) {
@@ -31,13 +35,17 @@ void plain_product(const Gemm& g, bool boolean) {
         for (int64_t j = 0; j < g.n; ++j) {
             Sum sum = 0;
             for (int64_t p = 0; p < g.k; ++p) {
-                const Sum x = static_cast<Sum>(a[i * g.a_row + p * g.a_col]), y = static_cast<Sum>(b[p * g.b_row + j * g.b_col]);
-                if constexpr (std::is_integral_v<T>) sum = boolean ? (sum | (x & y)) : sum + x * y;
-                else sum += x * y;
+                const Sum x = static_cast<Sum>(a[i * g.a_row + p * g.a_col]),
+                          y = static_cast<Sum>(b[p * g.b_row + j * g.b_col]);
+                if constexpr (std::is_integral_v<T>)
+                    sum = boolean ? (sum | (x & y)) : sum + x * y;
+                else
+                    sum += x * y;
             }
             T& target = c[i * g.c_row + j * g.c_col];
             if (boolean) {
-                if constexpr (std::is_integral_v<T>) target = static_cast<T>(g.accumulate ? (target | static_cast<T>(sum)) : sum);
+                if constexpr (std::is_integral_v<T>)
+                    target = static_cast<T>(g.accumulate ? (target | static_cast<T>(sum)) : sum);
             } else {
                 target = static_cast<T>(g.accumulate ? static_cast<Sum>(target) + sum : sum);
             }
@@ -46,7 +54,8 @@ void plain_product(const Gemm& g, bool boolean) {
 }
 
 // A strided matrix as a dense float one, and back.
-void widen(std::vector<float>& out, const void* data, int64_t rows, int64_t columns, int64_t row, int64_t column, tnr_dtype dtype) {
+void widen(std::vector<float>& out, const void* data, int64_t rows, int64_t columns, int64_t row,
+           int64_t column, tnr_dtype dtype) {
     out.resize(static_cast<size_t>(rows * columns));
     const char* from = static_cast<const char*>(data);
     for (int64_t i = 0; i < rows; ++i) {
@@ -54,7 +63,8 @@ void widen(std::vector<float>& out, const void* data, int64_t rows, int64_t colu
         if (column == 1) {
             tables.cast[dtype][TNR_F32](target, from + i * row * 2, columns);
         } else {
-            for (int64_t j = 0; j < columns; ++j) tables.cast[dtype][TNR_F32](target + j, from + (i * row + j * column) * 2, 1);
+            for (int64_t j = 0; j < columns; ++j)
+                tables.cast[dtype][TNR_F32](target + j, from + (i * row + j * column) * 2, 1);
         }
     }
 }
@@ -63,11 +73,27 @@ int32_t half_product(const Gemm& g, tnr_dtype dtype) {
     std::vector<float> a, b, c, bias;
     widen(a, g.a, g.m, g.k, g.a_row, g.a_col, dtype);
     widen(b, g.b, g.k, g.n, g.b_row, g.b_col, dtype);
-    if (g.accumulate) widen(c, g.c, g.m, g.n, g.c_row, g.c_col, dtype);
-    else c.resize(static_cast<size_t>(g.m * g.n));
+    if (g.accumulate)
+        widen(c, g.c, g.m, g.n, g.c_row, g.c_col, dtype);
+    else
+        c.resize(static_cast<size_t>(g.m * g.n));
     if (g.bias) widen(bias, g.bias, 1, g.n, 0, g.bias_stride, dtype);
-    const Gemm wide{g.m, g.n, g.k, a.data(), b.data(), c.data(), g.k, 1, g.n, 1, g.n, 1,
-                    g.accumulate, g.alpha, g.bias ? bias.data() : nullptr, 1};
+    const Gemm wide{g.m,
+                    g.n,
+                    g.k,
+                    a.data(),
+                    b.data(),
+                    c.data(),
+                    g.k,
+                    1,
+                    g.n,
+                    1,
+                    g.n,
+                    1,
+                    g.accumulate,
+                    g.alpha,
+                    g.bias ? bias.data() : nullptr,
+                    1};
     const int32_t status = tables.gemm[TNR_F32](wide);
     char* out = static_cast<char*>(g.c);
     for (int64_t i = 0; i < g.m; ++i) {
@@ -87,13 +113,15 @@ int32_t scattered_product(const Gemm& g, tnr_dtype dtype) {
     inner.c_row = g.n;
     inner.c_col = 1;
     T* c = static_cast<T*>(g.c);
-    for (int64_t i = 0; g.accumulate && i < g.m * g.n; ++i) dense[static_cast<size_t>(i)] = c[i / g.n * g.c_row + i % g.n * g.c_col];
+    for (int64_t i = 0; g.accumulate && i < g.m * g.n; ++i)
+        dense[static_cast<size_t>(i)] = c[i / g.n * g.c_row + i % g.n * g.c_col];
     const int32_t status = tables.gemm[dtype](inner);
-    for (int64_t i = 0; i < g.m * g.n; ++i) c[i / g.n * g.c_row + i % g.n * g.c_col] = dense[static_cast<size_t>(i)];
+    for (int64_t i = 0; i < g.m * g.n; ++i)
+        c[i / g.n * g.c_row + i % g.n * g.c_col] = dense[static_cast<size_t>(i)];
     return status;
 }
 
-} // namespace
+}  // namespace
 
 int32_t matrix_product(const Gemm& g, tnr_dtype dtype) {
     if (GemmFn fast = tables.gemm[dtype]) {
@@ -102,8 +130,10 @@ int32_t matrix_product(const Gemm& g, tnr_dtype dtype) {
     }
     return with_type(dtype, [&](auto type) -> int32_t {
         using T = typename decltype(type)::type;
-        if constexpr (is_half<T>) return half_product(g, dtype);
-        else plain_product<T>(g, dtype == TNR_BOOL);
+        if constexpr (is_half<T>)
+            return half_product(g, dtype);
+        else
+            plain_product<T>(g, dtype == TNR_BOOL);
         return TNR_OK;
     });
 }
@@ -114,7 +144,9 @@ int32_t guarded(const tnr_call* call, int32_t (*body)(const tnr_call*)) {
         status = body(call);
     } catch (const std::bad_alloc&) {
     }
-    return status == TNR_OUT_OF_MEMORY ? fail(call, status, "no memory for the packed operands of a matrix product") : status;
+    return status == TNR_OUT_OF_MEMORY
+               ? fail(call, status, "no memory for the packed operands of a matrix product")
+               : status;
 }
 
 namespace {
@@ -144,9 +176,22 @@ struct Batches {
 int32_t product(const tnr_call* call) {
     const DLTensor &a = *call->in[0], &b = *call->in[1], &c = *call->out[0];
     const int last = c.ndim - 1, row = c.ndim - 2;
-    Gemm g{c.shape[row],     c.shape[last],   a.shape[last],  a.data,           b.data,           c.data,
-           a.strides[row],   a.strides[last], b.strides[row], b.strides[last],  c.strides[row],   c.strides[last],
-           call->accumulate != 0, 1.0, nullptr, 1};
+    Gemm g{c.shape[row],
+           c.shape[last],
+           a.shape[last],
+           a.data,
+           b.data,
+           c.data,
+           a.strides[row],
+           a.strides[last],
+           b.strides[row],
+           b.strides[last],
+           c.strides[row],
+           c.strides[last],
+           call->accumulate != 0,
+           1.0,
+           nullptr,
+           1};
     const tnr_dtype dtype = dtype_of(a);
     if (row == 0) return matrix_product(g, dtype);
     bool shared = true;
@@ -166,10 +211,10 @@ int32_t product(const tnr_call* call) {
 
 int32_t run_matmul(const tnr_call* call) { return guarded(call, product); }
 
-} // namespace
+}  // namespace
 
 void add_matmul(Kernels& kernels) {
     add_kernel(kernels, "matmul", run_matmul, TNR_MASK_ALL, kAnyLayout | TNR_KERNEL_ACCUMULATE);
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

@@ -12,4 +12,4 @@ int32_t matrix_product(const Gemm& g, tnr_dtype dtype);
 // Runs `body`; memory that is not there becomes a status with a text.
 int32_t guarded(const tnr_call* call, int32_t (*body)(const tnr_call*));
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

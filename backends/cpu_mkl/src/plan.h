@@ -1,7 +1,8 @@
 // Walking several tensors of one shape at once.
 //
 //   - Operand 0 is the output; the others are broadcast to it (missing and size-1 dimensions get stride 0).
-//   - Dimensions are sorted by the output's strides and merged where every operand allows it, so a transposed or
+//   - Dimensions are sorted by the output's strides and merged where every operand allows it, so a transposed
+//   or
 //     sliced tensor is walked in the order of memory and a dense one has a single dimension.
 //   - Strides are in bytes. The last dimension is the row; `walk` calls back once for each row.
 #pragma once
@@ -76,7 +77,8 @@ struct Plan {
         for (int i = 0; i < N; ++i) stride[i][to] = stride[i][from];
     }
     static int64_t size_of(int64_t s) { return s < 0 ? -s : s; }
-    // Whether dimension a is walked outside dimension b: larger output stride first, then larger input strides.
+    // Whether dimension a is walked outside dimension b: larger output stride first, then larger input
+    // strides.
     bool outside(int a, int b) const {
         for (int i = 0; i < N; ++i) {
             const int64_t x = size_of(stride[i][a]), y = size_of(stride[i][b]);
@@ -128,7 +130,9 @@ Plan<N> plan_of(const DLTensor& out, const DLTensor* const* in, const size_t (&s
 }
 
 // complex128: aligned like its parts
-struct Bytes16 { uint64_t words[2]; };
+struct Bytes16 {
+    uint64_t words[2];
+};
 
 template <class T>
 void pack_elements(char* out, const char* in, int64_t stride, int64_t n) {
@@ -143,23 +147,35 @@ void unpack_elements(char* out, int64_t stride, const char* in, int64_t n) {
 
 // Elements `stride` bytes apart into a contiguous run, and back.
 inline void pack(char* out, const char* in, int64_t stride, int64_t n, size_t size) {
-    if (stride == static_cast<int64_t>(size)) std::memcpy(out, in, static_cast<size_t>(n) * size);
-    else if (size == 4) pack_elements<uint32_t>(out, in, stride, n);
-    else if (size == 8) pack_elements<uint64_t>(out, in, stride, n);
-    else if (size == 1) pack_elements<uint8_t>(out, in, stride, n);
-    else if (size == 2) pack_elements<uint16_t>(out, in, stride, n);
-    else pack_elements<Bytes16>(out, in, stride, n);
+    if (stride == static_cast<int64_t>(size))
+        std::memcpy(out, in, static_cast<size_t>(n) * size);
+    else if (size == 4)
+        pack_elements<uint32_t>(out, in, stride, n);
+    else if (size == 8)
+        pack_elements<uint64_t>(out, in, stride, n);
+    else if (size == 1)
+        pack_elements<uint8_t>(out, in, stride, n);
+    else if (size == 2)
+        pack_elements<uint16_t>(out, in, stride, n);
+    else
+        pack_elements<Bytes16>(out, in, stride, n);
 }
 inline void unpack(char* out, int64_t stride, const char* in, int64_t n, size_t size) {
-    if (stride == static_cast<int64_t>(size)) std::memcpy(out, in, static_cast<size_t>(n) * size);
-    else if (size == 4) unpack_elements<uint32_t>(out, stride, in, n);
-    else if (size == 8) unpack_elements<uint64_t>(out, stride, in, n);
-    else if (size == 1) unpack_elements<uint8_t>(out, stride, in, n);
-    else if (size == 2) unpack_elements<uint16_t>(out, stride, in, n);
-    else unpack_elements<Bytes16>(out, stride, in, n);
+    if (stride == static_cast<int64_t>(size))
+        std::memcpy(out, in, static_cast<size_t>(n) * size);
+    else if (size == 4)
+        unpack_elements<uint32_t>(out, stride, in, n);
+    else if (size == 8)
+        unpack_elements<uint64_t>(out, stride, in, n);
+    else if (size == 1)
+        unpack_elements<uint8_t>(out, stride, in, n);
+    else if (size == 2)
+        unpack_elements<uint16_t>(out, stride, in, n);
+    else
+        unpack_elements<Bytes16>(out, stride, in, n);
 }
 
 // Stack buffers of strided rows hold this many elements of at most 16 bytes.
 inline constexpr int64_t kChunk = 128;
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

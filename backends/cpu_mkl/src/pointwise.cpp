@@ -21,7 +21,8 @@ int32_t unary_strided(const tnr_call* call, UnaryRow row, tnr_dtype dtype) {
     const size_t out_size = kSizes[dtype_of(*call->out[0])], in_size = kSizes[dtype];
     const Plan<2> plan = plan_of<2>(*call->out[0], call->in, {out_size, in_size});
     const int64_t n = plan.row(), out_stride = plan.row_stride(0), in_stride = plan.row_stride(1);
-    const bool dense = out_stride == static_cast<int64_t>(out_size) && in_stride == static_cast<int64_t>(in_size);
+    const bool dense =
+        out_stride == static_cast<int64_t>(out_size) && in_stride == static_cast<int64_t>(in_size);
     return plan.walk([&](char* const* at) -> int32_t {
         if (dense || n == 1) return row(at[0], at[1], n);
         alignas(64) char in[kChunk * 16], out[kChunk * 16];
@@ -68,18 +69,23 @@ int32_t binary_strided(const tnr_call* call, BinaryRow row, size_t in_size) {
         return plan.walk([&](char* const* at) -> int32_t {
             alignas(16) char value[16];
             const int32_t status = row(value, at[1], at[2], 1, kBothRows);
-            for (int64_t i = 0; status == TNR_OK && i < n; ++i) std::memcpy(at[0] + i * out_stride, value, out_size);
+            for (int64_t i = 0; status == TNR_OK && i < n; ++i)
+                std::memcpy(at[0] + i * out_stride, value, out_size);
             return status;
         });
     }
-    const int sides = n == 1 ? kBothRows : left.stride == 0 ? kLeftScalar : right.stride == 0 ? kRightScalar : kBothRows;
+    const int sides = n == 1              ? kBothRows
+                      : left.stride == 0  ? kLeftScalar
+                      : right.stride == 0 ? kRightScalar
+                                          : kBothRows;
     const int64_t chunk = out_direct && left.direct() && right.direct() ? n : kChunk;
     return plan.walk([&](char* const* at) -> int32_t {
         alignas(64) char a[kChunk * 16], b[kChunk * 16], out[kChunk * 16];
         for (int64_t i = 0; i < n; i += chunk) {
             const int64_t m = n - i < chunk ? n - i : chunk;
             char* target = out_direct ? at[0] + i * out_stride : out;
-            const int32_t status = row(target, left.chunk(a, at[1], i, m), right.chunk(b, at[2], i, m), m, sides);
+            const int32_t status =
+                row(target, left.chunk(a, at[1], i, m), right.chunk(b, at[2], i, m), m, sides);
             if (status != TNR_OK) return status;
             if (!out_direct) unpack(at[0] + i * out_stride, out_stride, out, m, out_size);
         }
@@ -102,7 +108,9 @@ int32_t binary_with(const tnr_call* call, const BinaryRow* rows) {
     return finish(call, binary_strided(call, row, kSizes[dtype]));
 }
 
-int32_t run_binary(const tnr_call* call) { return binary_with(call, static_cast<const BinaryRow*>(call->state)); }
+int32_t run_binary(const tnr_call* call) {
+    return binary_with(call, static_cast<const BinaryRow*>(call->state));
+}
 
 const BinaryRow* rows_of(Binary op) { return tables.binary[static_cast<int>(op)]; }
 
@@ -114,12 +122,14 @@ int32_t run_gelu(const tnr_call* call) {
 }
 
 int32_t run_gelu_backward(const tnr_call* call) {
-    return binary_with(call, rows_of(string_attr_is(call, 0, "tanh") ? Binary::gelu_tanh_backward : Binary::gelu_backward));
+    return binary_with(
+        call, rows_of(string_attr_is(call, 0, "tanh") ? Binary::gelu_tanh_backward : Binary::gelu_backward));
 }
 
 // threshold_backward has a threshold; zero is what relu needs and what the rows know.
 int32_t run_threshold_backward(const tnr_call* call) {
-    if (number_attr(call, 0, 0) != 0) return fail(call, TNR_NOT_SUPPORTED, "only the threshold 0 has a kernel");
+    if (number_attr(call, 0, 0) != 0)
+        return fail(call, TNR_NOT_SUPPORTED, "only the threshold 0 has a kernel");
     return run_binary(call);
 }
 
@@ -135,23 +145,29 @@ constexpr uint32_t kFlags = kAnyLayout | TNR_KERNEL_BROADCAST | TNR_KERNEL_INPLA
 void add_unary(Kernels& kernels, const char* name, Unary op) {
     UnaryRow* rows = tables.unary[static_cast<int>(op)];
     if (op == Unary::gelu_tanh) return;
-    add_kernel(kernels, name, op == Unary::gelu ? run_gelu<Unary::gelu, Unary::gelu_tanh> : run_unary, mask_of(rows), kFlags,
-               rows);
+    add_kernel(kernels, name, op == Unary::gelu ? run_gelu<Unary::gelu, Unary::gelu_tanh> : run_unary,
+               mask_of(rows), kFlags, rows);
 }
 
 void add_binary(Kernels& kernels, const char* name, Binary op) {
     BinaryRow* rows = tables.binary[static_cast<int>(op)];
     tnr_kernel_fn run = run_binary;
     switch (op) {
-        case Binary::gelu_tanh_backward: return;
-        case Binary::gelu_backward: run = run_gelu_backward; break;
-        case Binary::threshold_backward: run = run_threshold_backward; break;
-        default: break;
+        case Binary::gelu_tanh_backward:
+            return;
+        case Binary::gelu_backward:
+            run = run_gelu_backward;
+            break;
+        case Binary::threshold_backward:
+            run = run_threshold_backward;
+            break;
+        default:
+            break;
     }
     add_kernel(kernels, name, run, mask_of(rows), kFlags, rows);
 }
 
-} // namespace
+}  // namespace
 
 void add_pointwise(Kernels& kernels) {
 #define TENORA_ADD(name) add_unary(kernels, #name, Unary::name);
@@ -162,4 +178,4 @@ void add_pointwise(Kernels& kernels) {
 #undef TENORA_ADD
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

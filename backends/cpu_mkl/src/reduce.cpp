@@ -1,8 +1,11 @@
 // Drivers of reductions.
 //
-//   - The kept and the reduced dimensions of the input are simplified apart; what the innermost dimension of the input
-//     is decides the plan: reduced -> fold rows into one accumulator; kept -> merge rows into a tile of accumulators.
-//   - Merging halves the reduced range until few rows are left, so sums over leading dimensions are pairwise too.
+//   - The kept and the reduced dimensions of the input are simplified apart; what the innermost dimension of
+//   the input
+//     is decides the plan: reduced -> fold rows into one accumulator; kept -> merge rows into a tile of
+//     accumulators.
+//   - Merging halves the reduced range until few rows are left, so sums over leading dimensions are pairwise
+//   too.
 #include <cstdlib>
 
 #include "kernels.h"
@@ -14,8 +17,10 @@ using namespace TENORA_ISA;
 
 namespace {
 
-// Dimensions with byte strides, simplified. Reduced dimensions have one stride, kept ones two (input, output).
+// Dimensions with byte strides, simplified. Reduced dimensions have one stride, kept ones two (input,
+// output).
 struct Dims {
+    Dims() {}  // the arrays stay uninitialised: zeroing them would cost more than a small sum
     int rank = 0;
     int64_t shape[kMaxRank], in[kMaxRank], out[kMaxRank];
 
@@ -50,6 +55,11 @@ struct Dims {
     }
     // Offsets of the i-th index tuple over the first `rank_used` dimensions.
     void offsets(int64_t i, int rank_used, int64_t& in_offset, int64_t& out_offset) const {
+        if (rank_used == 1) {  // no division
+            in_offset += i * in[0];
+            out_offset += i * out[0];
+            return;
+        }
         for (int d = rank_used - 1; d >= 0; --d) {
             const int64_t index = i % shape[d];
             i /= shape[d];
@@ -60,6 +70,13 @@ struct Dims {
 };
 
 struct Work {
+    Work(const ReductionRows& r, size_t input_size, size_t output_size, const DLTensor& input,
+         const DLTensor& output)
+        : rows(r),
+          in_size(input_size),
+          out_size(output_size),
+          in(static_cast<const char*>(input.data)),
+          out(static_cast<char*>(output.data)) {}
     const ReductionRows& rows;
     size_t in_size, out_size;
     Dims kept, reduced;
@@ -70,7 +87,8 @@ struct Work {
 constexpr int64_t kTileColumns = 128;
 constexpr int64_t kFewRows = 16;
 
-void fold_strided(const ReductionRows& rows, void* acc, const char* in, int64_t n, int64_t stride, size_t size, bool first) {
+void fold_strided(const ReductionRows& rows, void* acc, const char* in, int64_t n, int64_t stride,
+                  size_t size, bool first) {
     if (stride == static_cast<int64_t>(size) || n == 1) return rows.fold(acc, in, n, first);
     alignas(64) char chunk[kChunk * 16];
     for (int64_t i = 0; i < n; i += kChunk) {
@@ -99,7 +117,8 @@ void fold_all(const Work& w) {
 }
 
 // Rows begin .. end of the reduced range into `columns` accumulators.
-void merge_range(const Work& w, char* acc, const char* in, int64_t stride, int64_t columns, int64_t begin, int64_t end) {
+void merge_range(const Work& w, char* acc, const char* in, int64_t stride, int64_t columns, int64_t begin,
+                 int64_t end) {
     if (end - begin > kFewRows) {
         const int64_t middle = begin + (end - begin) / 2;
         alignas(64) char other[kTileColumns * 16];
@@ -112,8 +131,10 @@ void merge_range(const Work& w, char* acc, const char* in, int64_t stride, int64
     alignas(64) char chunk[kTileColumns * 16];
     for (int64_t r = begin; r < end; ++r) {
         int64_t at = 0, unused = 0;
-        if (w.reduced.rank == 1) at = r * w.reduced.in[0];
-        else w.reduced.offsets(r, w.reduced.rank, at, unused);
+        if (w.reduced.rank == 1)
+            at = r * w.reduced.in[0];
+        else
+            w.reduced.offsets(r, w.reduced.rank, at, unused);
         const char* row = in + at;
         if (!dense) {
             pack(chunk, row, stride, columns, w.in_size);
@@ -168,7 +189,7 @@ int32_t run_reduce(const tnr_call* call) {
     const tnr_dtype dtype = dtype_of(in);
     const ReductionRows& rows = tables.reduction[static_cast<int>(kOp)][dtype];
     if (!rows.fold) return unsupported(call);
-    Work w{rows, kSizes[dtype], kSizes[dtype_of(out)], {}, {}, static_cast<const char*>(in.data), static_cast<char*>(out.data)};
+    Work w(rows, kSizes[dtype], kSizes[dtype_of(out)], in, out);
     const uint64_t reduced = dims_attr(call, 0);
     bool no_outputs = false;
     for (int d = 0; d < in.ndim; ++d) {
@@ -184,10 +205,16 @@ int32_t run_reduce(const tnr_call* call) {
     if (w.reduced.count() == 0) return fill_empty(call, w, kOp);
     w.kept.merge();
     w.reduced.merge();
-    if (w.reduced.rank == 0) w.reduced = {1, {1}, {0}, {0}};
+    if (w.reduced.rank == 0) {
+        w.reduced.rank = 1;
+        w.reduced.shape[0] = 1;
+        w.reduced.in[0] = w.reduced.out[0] = 0;
+    }
     const auto step = [](const Dims& dims) { return std::abs(dims.in[dims.rank - 1]); };
-    if (w.kept.rank > 0 && (step(w.kept) < step(w.reduced) || w.reduced.count() == 1)) merge_all(w);
-    else fold_all(w);
+    if (w.kept.rank > 0 && (step(w.kept) < step(w.reduced) || w.reduced.count() == 1))
+        merge_all(w);
+    else
+        fold_all(w);
     return TNR_OK;
 }
 
@@ -200,7 +227,7 @@ void add(Kernels& kernels, const char* name) {
     add_kernel(kernels, name, run_reduce<kOp>, mask, kAnyLayout);
 }
 
-} // namespace
+}  // namespace
 
 void add_reductions(Kernels& kernels) {
     add<Reduction::sum>(kernels, "sum");
@@ -211,4 +238,4 @@ void add_reductions(Kernels& kernels) {
     add<Reduction::all>(kernels, "all");
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

@@ -104,4 +104,4 @@ void fill_binary(Tables& t, Binary op) {
     rows[TNR_BF16] = half_binary<bfloat16, binary_row<Op, float>>;
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

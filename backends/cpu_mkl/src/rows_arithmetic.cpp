@@ -9,36 +9,142 @@ namespace tenora::cpu::TENORA_ISA {
 
 namespace {
 
-struct Neg { template <class T> static T apply(T x) { return -x; } };
-struct Abs { template <class T> static T apply(T x) { return std::fabs(x); } };
+struct Neg {
+    template <class T>
+    static T apply(T x) {
+        return -x;
+    }
+};
+struct Abs {
+    template <class T>
+    static T apply(T x) {
+        return std::fabs(x);
+    }
+};
 // 0 for NaN, as in PyTorch.
-struct Sign { template <class T> static T apply(T x) { return static_cast<T>(x > 0) - static_cast<T>(x < 0); } };
-struct Sqrt { template <class T> static T apply(T x) { return std::sqrt(x); } };
-struct Floor { template <class T> static T apply(T x) { return std::floor(x); } };
-struct Ceil { template <class T> static T apply(T x) { return std::ceil(x); } };
-struct Trunc { template <class T> static T apply(T x) { return std::trunc(x); } };
-struct Round { template <class T> static T apply(T x) { return std::nearbyint(x); } };
-struct Relu { template <class T> static T apply(T x) { return x < 0 ? T(0) : x; } };
-struct Rsqrt { template <class T> static T apply(T x) { return T(1) / std::sqrt(x); } };
-struct Reciprocal { template <class T> static T apply(T x) { return T(1) / x; } };
-struct Square { template <class T> static T apply(T x) { return x * x; } };
+struct Sign {
+    template <class T>
+    static T apply(T x) {
+        return static_cast<T>(x > 0) - static_cast<T>(x < 0);
+    }
+};
+struct Sqrt {
+    template <class T>
+    static T apply(T x) {
+        return std::sqrt(x);
+    }
+};
+struct Floor {
+    template <class T>
+    static T apply(T x) {
+        return std::floor(x);
+    }
+};
+struct Ceil {
+    template <class T>
+    static T apply(T x) {
+        return std::ceil(x);
+    }
+};
+struct Trunc {
+    template <class T>
+    static T apply(T x) {
+        return std::trunc(x);
+    }
+};
+struct Round {
+    template <class T>
+    static T apply(T x) {
+        return std::nearbyint(x);
+    }
+};
+struct Relu {
+    template <class T>
+    static T apply(T x) {
+        return x < 0 ? T(0) : x;
+    }
+};
+struct Rsqrt {
+    template <class T>
+    static T apply(T x) {
+        return T(1) / std::sqrt(x);
+    }
+};
+struct Reciprocal {
+    template <class T>
+    static T apply(T x) {
+        return T(1) / x;
+    }
+};
+struct Square {
+    template <class T>
+    static T apply(T x) {
+        return x * x;
+    }
+};
 
-struct Add { template <class T> static T apply(T a, T b) { return a + b; } };
-struct Sub { template <class T> static T apply(T a, T b) { return a - b; } };
-struct Mul { template <class T> static T apply(T a, T b) { return a * b; } };
-struct Div { template <class T> static T apply(T a, T b) { return a / b; } };
+struct Add {
+    template <class T>
+    static T apply(T a, T b) {
+        return a + b;
+    }
+};
+struct Sub {
+    template <class T>
+    static T apply(T a, T b) {
+        return a - b;
+    }
+};
+struct Mul {
+    template <class T>
+    static T apply(T a, T b) {
+        return a * b;
+    }
+};
+struct Div {
+    template <class T>
+    static T apply(T a, T b) {
+        return a / b;
+    }
+};
 // NaN on either side wins.
-struct Maximum { template <class T> static T apply(T a, T b) { return (a > b) | (a != a) ? a : b; } };
-struct Minimum { template <class T> static T apply(T a, T b) { return (a < b) | (a != a) ? a : b; } };
+struct Maximum {
+    template <class T>
+    static T apply(T a, T b) {
+        return (a > b) | (a != a) ? a : b;
+    }
+};
+struct Minimum {
+    template <class T>
+    static T apply(T a, T b) {
+        return (a < b) | (a != a) ? a : b;
+    }
+};
 // g where x > 0.
-struct ThresholdBackward { template <class T> static T apply(T g, T x) { return x > 0 ? g : T(0); } };
+struct ThresholdBackward {
+    template <class T>
+    static T apply(T g, T x) {
+        return x > 0 ? g : T(0);
+    }
+};
 // From the results s and t: g s (1 - s), g (1 - t t).
-struct SigmoidBackward { template <class T> static T apply(T g, T s) { return g * (s * (T(1) - s)); } };
-struct TanhBackward { template <class T> static T apply(T g, T t) { return g * (T(1) - t * t); } };
+struct SigmoidBackward {
+    template <class T>
+    static T apply(T g, T s) {
+        return g * (s * (T(1) - s));
+    }
+};
+struct TanhBackward {
+    template <class T>
+    static T apply(T g, T t) {
+        return g * (T(1) - t * t);
+    }
+};
 
 // Python's rule: the remainder has the divisor's sign, also a zero one.
 struct Remainder {
-    template <class T> static T apply(T a, T b) {
+    template <class T>
+    static T apply(T a, T b) {
         if (b == 0) return std::numeric_limits<T>::quiet_NaN();
         T r = std::fmod(a, b);
         if (r == 0) return std::copysign(T(0), b);
@@ -48,7 +154,8 @@ struct Remainder {
 
 // The quotient of a - remainder, which is near a whole number, snapped to it.
 struct FloorDivide {
-    template <class T> static T apply(T a, T b) {
+    template <class T>
+    static T apply(T a, T b) {
         if (b == 0) return a / b;
         const T r = std::fmod(a, b);
         T quotient = (a - r) / b;
@@ -62,15 +169,18 @@ struct FloorDivide {
 
 template <class T>
 int32_t complex_abs(void* out, const void* in, int64_t n) {
-    for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = std::abs(static_cast<const std::complex<T>*>(in)[i]);
+    for (int64_t i = 0; i < n; ++i)
+        static_cast<T*>(out)[i] = std::abs(static_cast<const std::complex<T>*>(in)[i]);
     return TNR_OK;
 }
 
 // Smith's method (Communications of the ACM 5, 1962): no overflow in between.
 struct ComplexDiv {
-    template <class T> static std::complex<T> apply(std::complex<T> a, std::complex<T> b) {
+    template <class T>
+    static std::complex<T> apply(std::complex<T> a, std::complex<T> b) {
         if (std::fabs(b.real()) >= std::fabs(b.imag())) {
-            if (b.real() == 0 && b.imag() == 0) return {a.real() / std::fabs(b.real()), a.imag() / std::fabs(b.real())};
+            if (b.real() == 0 && b.imag() == 0)
+                return {a.real() / std::fabs(b.real()), a.imag() / std::fabs(b.real())};
             const T ratio = b.imag() / b.real(), scale = T(1) / (b.real() + b.imag() * ratio);
             return {(a.real() + a.imag() * ratio) * scale, (a.imag() - a.real() * ratio) * scale};
         }
@@ -91,7 +201,7 @@ void fill_complex(Tables& t, tnr_dtype dtype) {
     t.binary[static_cast<int>(Binary::div)][dtype] = binary_row<ComplexDiv, C>;
 }
 
-} // namespace
+}  // namespace
 
 void fill_arithmetic(Tables& t) {
     fill_unary<Neg>(t, Unary::neg);
@@ -123,4 +233,4 @@ void fill_arithmetic(Tables& t) {
 #endif
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

@@ -1,6 +1,6 @@
 // Conversion of contiguous runs from any dtype to any other, PyTorch's rules:
-//   float to integer truncates (out of range: wraps or is unspecified), anything to bool is `!= 0`, real to complex has
-//   imaginary part 0, complex to real drops the imaginary part. Half types go through float.
+//   float to integer truncates (out of range: wraps or is unspecified), anything to bool is `!= 0`, real to
+//   complex has imaginary part 0, complex to real drops the imaginary part. Half types go through float.
 #include <complex>
 #include <cstring>
 #include <type_traits>
@@ -11,10 +11,14 @@ namespace tenora::cpu::TENORA_ISA {
 
 namespace {
 
-struct boolean { uint8_t value; };
+struct boolean {
+    uint8_t value;
+};
 
-template <class T> constexpr bool kHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
-template <class T> constexpr bool kComplex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
+template <class T>
+constexpr bool kHalf = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+template <class T>
+constexpr bool kComplex = std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 template <class To, class From>
 To real_to(From x) {
@@ -26,7 +30,8 @@ To real_to(From x) {
         return To(static_cast<typename To::value_type>(x), 0);
     } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
         // Through a wider signed integer, so that narrow and unsigned targets wrap.
-        if constexpr (sizeof(To) < 4 || std::is_same_v<To, int32_t>) return static_cast<To>(static_cast<int32_t>(x));
+        if constexpr (sizeof(To) < 4 || std::is_same_v<To, int32_t>)
+            return static_cast<To>(static_cast<int32_t>(x));
         if constexpr (std::is_same_v<To, uint64_t>) {
             if (x >= From(0x1p63)) return static_cast<uint64_t>(x);
         }
@@ -43,9 +48,12 @@ To convert(From x) {
     } else if constexpr (kHalf<From>) {
         return real_to<To>(to_float(x));
     } else if constexpr (kComplex<From>) {
-        if constexpr (kComplex<To>) return To(x);
-        else if constexpr (std::is_same_v<To, boolean>) return {static_cast<uint8_t>(x != From(0))};
-        else return real_to<To>(x.real());
+        if constexpr (kComplex<To>)
+            return To(x);
+        else if constexpr (std::is_same_v<To, boolean>)
+            return {static_cast<uint8_t>(x != From(0))};
+        else
+            return real_to<To>(x.real());
     } else {
         return real_to<To>(x);
     }
@@ -86,7 +94,7 @@ void fill_from(Tables& t, tnr_dtype from) {
     row[TNR_C128] = cast_row<From, std::complex<double>>;
 }
 
-} // namespace
+}  // namespace
 
 // AVX-512 takes AVX2's rows: conversions are bound by memory.
 void fill_cast(Tables& t) {
@@ -111,4 +119,4 @@ void fill_cast(Tables& t) {
 #endif
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

@@ -7,17 +7,72 @@ namespace tenora::cpu::TENORA_ISA {
 
 namespace {
 
-struct Eq { template <class T> static uint8_t apply(T a, T b) { return a == b; } };
-struct Ne { template <class T> static uint8_t apply(T a, T b) { return a != b; } };
-struct Lt { template <class T> static uint8_t apply(T a, T b) { return a < b; } };
-struct Le { template <class T> static uint8_t apply(T a, T b) { return a <= b; } };
-struct Gt { template <class T> static uint8_t apply(T a, T b) { return a > b; } };
-struct Ge { template <class T> static uint8_t apply(T a, T b) { return a >= b; } };
-struct And { template <class T> static uint8_t apply(T a, T b) { return (a != T(0)) & (b != T(0)); } };
-struct Or { template <class T> static uint8_t apply(T a, T b) { return (a != T(0)) | (b != T(0)); } };
-struct Xor { template <class T> static uint8_t apply(T a, T b) { return (a != T(0)) ^ (b != T(0)); } };
-struct Not { template <class T> static uint8_t apply(T a) { return a == T(0); } };
-struct IsNan { template <class T> static uint8_t apply(T a) { return a != a; } };
+struct Eq {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return a == b;
+    }
+};
+struct Ne {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return a != b;
+    }
+};
+struct Lt {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return a < b;
+    }
+};
+struct Le {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return a <= b;
+    }
+};
+struct Gt {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return a > b;
+    }
+};
+struct Ge {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return a >= b;
+    }
+};
+struct And {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return (a != T(0)) & (b != T(0));
+    }
+};
+struct Or {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return (a != T(0)) | (b != T(0));
+    }
+};
+struct Xor {
+    template <class T>
+    static uint8_t apply(T a, T b) {
+        return (a != T(0)) ^ (b != T(0));
+    }
+};
+struct Not {
+    template <class T>
+    static uint8_t apply(T a) {
+        return a == T(0);
+    }
+};
+struct IsNan {
+    template <class T>
+    static uint8_t apply(T a) {
+        return a != a;
+    }
+};
 
 template <class Op, class T>
 constexpr BinaryRow kTest = binary_row<Op, T, uint8_t>;
@@ -65,7 +120,7 @@ void fill_half(Tables& t, tnr_dtype d) {
     t.unary[static_cast<int>(Unary::isnan)][d] = half_test<Half, unary_row<IsNan, float, uint8_t>>;
 }
 
-} // namespace
+}  // namespace
 
 void fill_compare(Tables& t) {
     fill_real<float>(t, TNR_F32);
@@ -90,4 +145,4 @@ void fill_compare(Tables& t) {
 #endif
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

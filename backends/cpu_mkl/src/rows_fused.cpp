@@ -1,6 +1,7 @@
-// Rows of softmax and log_softmax and their gradients, and the optimizer steps; float and double, contiguous.
+// Rows of softmax and log_softmax and their gradients; float and double, contiguous.
 // Half types come here as float. Every out may be one of the inputs.
 #include <cmath>
+#include <limits>
 
 #include "tables.h"
 #include "vector_math.h"
@@ -13,10 +14,17 @@ constexpr int kWidth = 16;
 constexpr int64_t kRun = 512;
 
 template <class T>
-T larger(T a, T b) { return b > a ? b : a; }
+T larger(T a, T b) {
+    return b > a ? b : a;
+}
 
 template <class T>
 T largest(const T* x, int64_t n) {
+    if (n <= kWidth) {
+        T top = x[0];
+        for (int64_t i = 1; i < n; ++i) top = larger(top, x[i]);
+        return top;
+    }
     T lane[kWidth];
     for (int l = 0; l < kWidth; ++l) lane[l] = x[0];
     int64_t i = 0;
@@ -34,6 +42,10 @@ T largest(const T* x, int64_t n) {
 template <class T, class F>
 double sum_of(int64_t n, F&& value) {
     double total = 0;
+    if (n <= kWidth) {
+        for (int64_t i = 0; i < n; ++i) total += static_cast<double>(value(i));
+        return total;
+    }
     for (int64_t begin = 0; begin < n; begin += kRun) {
         const int64_t end = n - begin < kRun ? n : begin + kRun;
         T lane[kWidth] = {};
@@ -50,11 +62,28 @@ double sum_of(int64_t n, F&& value) {
     return total;
 }
 
+// exp(x - largest) of a short row, zeros behind it: a whole number of vectors, so nothing is done one by one.
+template <class T>
+double short_powers(T (&powers)[kWidth], const T* x, T top, int64_t n) {
+    for (int l = 0; l < kWidth; ++l)
+        powers[l] = l < n ? x[l < n ? l : 0] - top : -std::numeric_limits<T>::infinity();
+    for (int l = 0; l < kWidth; ++l) powers[l] = math::exp(powers[l]);
+    double sum = 0;
+    for (int l = 0; l < kWidth; ++l) sum += static_cast<double>(powers[l]);
+    return sum;
+}
+
 template <class T>
 void softmax(void* out, const void* in, int64_t n) {
     T* o = static_cast<T*>(out);
     const T* x = static_cast<const T*>(in);
     const T top = largest(x, n);
+    if (n <= kWidth) {
+        T powers[kWidth];
+        const T scale = static_cast<T>(1.0 / short_powers(powers, x, top, n));
+        for (int64_t i = 0; i < n; ++i) o[i] = powers[i] * scale;
+        return;
+    }
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) o[i] = math::exp(x[i] - top);
     const T scale = static_cast<T>(1.0 / sum_of<T>(n, [o](int64_t i) { return o[i]; }));
@@ -67,7 +96,10 @@ void log_softmax(void* out, const void* in, int64_t n) {
     T* o = static_cast<T*>(out);
     const T* x = static_cast<const T*>(in);
     const T top = largest(x, n);
-    const T log_sum = static_cast<T>(std::log(sum_of<T>(n, [x, top](int64_t i) { return math::exp(x[i] - top); })));
+    T powers[kWidth];
+    const double sum = n <= kWidth ? short_powers(powers, x, top, n)
+                                   : sum_of<T>(n, [x, top](int64_t i) { return math::exp(x[i] - top); });
+    const T log_sum = static_cast<T>(std::log(sum));
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) o[i] = (x[i] - top) - log_sum;
 }
@@ -92,11 +124,13 @@ void log_softmax_backward(void* out, const void* grad, const void* result, int64
     for (int64_t i = 0; i < n; ++i) o[i] = g[i] - math::exp(y[i]) * sum;
 }
 
-} // namespace
+}  // namespace
 
 void fill_fused(Tables& t) {
-    t.fused[TNR_F32] = {softmax<float>, log_softmax<float>, softmax_backward<float>, log_softmax_backward<float>};
-    t.fused[TNR_F64] = {softmax<double>, log_softmax<double>, softmax_backward<double>, log_softmax_backward<double>};
+    t.fused[TNR_F32] = {softmax<float>, log_softmax<float>, softmax_backward<float>,
+                        log_softmax_backward<float>};
+    t.fused[TNR_F64] = {softmax<double>, log_softmax<double>, softmax_backward<double>,
+                        log_softmax_backward<double>};
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

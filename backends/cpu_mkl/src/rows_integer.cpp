@@ -14,19 +14,52 @@ using Unsigned = std::make_unsigned_t<T>;
 template <class T>
 using Wide = std::conditional_t<(sizeof(T) < 4), uint32_t, Unsigned<T>>;
 
-struct Neg { template <class T> static T apply(T x) { return static_cast<T>(Wide<T>(0) - static_cast<Wide<T>>(x)); } };
-struct Abs { template <class T> static T apply(T x) { return x < 0 ? Neg::apply(x) : x; } };
-struct Sign { template <class T> static T apply(T x) { return static_cast<T>((x > 0) - (x < 0)); } };
-struct Same { template <class T> static T apply(T x) { return x; } };
-struct Flip { template <class T> static T apply(T x) { return static_cast<T>(~x); } };
-struct Not { static uint8_t apply(uint8_t x) { return x == 0; } };
-struct Relu { template <class T> static T apply(T x) { return x < 0 ? T(0) : x; } };
+struct Neg {
+    template <class T>
+    static T apply(T x) {
+        return static_cast<T>(Wide<T>(0) - static_cast<Wide<T>>(x));
+    }
+};
+struct Abs {
+    template <class T>
+    static T apply(T x) {
+        return x < 0 ? Neg::apply(x) : x;
+    }
+};
+struct Sign {
+    template <class T>
+    static T apply(T x) {
+        return static_cast<T>((x > 0) - (x < 0));
+    }
+};
+struct Same {
+    template <class T>
+    static T apply(T x) {
+        return x;
+    }
+};
+struct Flip {
+    template <class T>
+    static T apply(T x) {
+        return static_cast<T>(~x);
+    }
+};
+struct Not {
+    static uint8_t apply(uint8_t x) { return x == 0; }
+};
+struct Relu {
+    template <class T>
+    static T apply(T x) {
+        return x < 0 ? T(0) : x;
+    }
+};
 
-#define TENORA_WRAPPING(Name, sign)                                              \
-    struct Name {                                                                \
-        template <class T> static T apply(T a, T b) {                            \
+#define TENORA_WRAPPING(Name, sign)                                                      \
+    struct Name {                                                                        \
+        template <class T>                                                               \
+        static T apply(T a, T b) {                                                       \
             return static_cast<T>(static_cast<Wide<T>>(a) sign static_cast<Wide<T>>(b)); \
-        }                                                                        \
+        }                                                                                \
     };
 TENORA_WRAPPING(Add, +)
 TENORA_WRAPPING(Sub, -)
@@ -36,14 +69,35 @@ TENORA_WRAPPING(BitOr, |)
 TENORA_WRAPPING(BitXor, ^)
 #undef TENORA_WRAPPING
 
-struct Square { template <class T> static T apply(T x) { return Mul::apply(x, x); } };
-struct Maximum { template <class T> static T apply(T a, T b) { return a > b ? a : b; } };
-struct Minimum { template <class T> static T apply(T a, T b) { return a < b ? a : b; } };
-struct Threshold { template <class T> static T apply(T g, T x) { return x > 0 ? g : T(0); } };
+struct Square {
+    template <class T>
+    static T apply(T x) {
+        return Mul::apply(x, x);
+    }
+};
+struct Maximum {
+    template <class T>
+    static T apply(T a, T b) {
+        return a > b ? a : b;
+    }
+};
+struct Minimum {
+    template <class T>
+    static T apply(T a, T b) {
+        return a < b ? a : b;
+    }
+};
+struct Threshold {
+    template <class T>
+    static T apply(T g, T x) {
+        return x > 0 ? g : T(0);
+    }
+};
 
 // Division of the lowest number by -1 wraps; the machine instruction would trap.
 struct DivTrunc {
-    template <class T> static T apply(T a, T b) {
+    template <class T>
+    static T apply(T a, T b) {
         if constexpr (std::is_signed_v<T>) {
             if (b == T(-1)) return Neg::apply(a);
         }
@@ -51,7 +105,8 @@ struct DivTrunc {
     }
 };
 struct Remainder {
-    template <class T> static T apply(T a, T b) {
+    template <class T>
+    static T apply(T a, T b) {
         if constexpr (std::is_signed_v<T>) {
             if (b == T(-1)) return 0;
             const T r = static_cast<T>(a % b);
@@ -62,14 +117,16 @@ struct Remainder {
     }
 };
 struct FloorDivide {
-    template <class T> static T apply(T a, T b) {
+    template <class T>
+    static T apply(T a, T b) {
         const T quotient = DivTrunc::apply(a, b);
         return Remainder::apply(a, b) != 0 && (a < 0) != (b < 0) ? static_cast<T>(quotient - 1) : quotient;
     }
 };
 
 struct Pow {
-    template <class T> static T apply(T base, T exponent) {
+    template <class T>
+    static T apply(T base, T exponent) {
         if constexpr (std::is_signed_v<T>) {
             // 1 / base ** -exponent, rounded towards zero.
             if (exponent < 0) return base == 1 ? 1 : base == T(-1) ? (exponent & 1 ? T(-1) : T(1)) : T(0);
@@ -134,7 +191,8 @@ template <class Signed>
 [[maybe_unused]] void fill_bool(Tables& t) {
     const auto set = [&](Binary op, BinaryRow row) { t.binary[static_cast<int>(op)][TNR_BOOL] = row; };
     for (Binary op : {Binary::add, Binary::maximum, Binary::bitwise_or}) set(op, binary_row<BitOr, uint8_t>);
-    for (Binary op : {Binary::mul, Binary::minimum, Binary::bitwise_and}) set(op, binary_row<BitAnd, uint8_t>);
+    for (Binary op : {Binary::mul, Binary::minimum, Binary::bitwise_and})
+        set(op, binary_row<BitAnd, uint8_t>);
     set(Binary::bitwise_xor, binary_row<BitXor, uint8_t>);
     for (Unary op : {Unary::abs, Unary::floor, Unary::ceil, Unary::trunc, Unary::round, Unary::sign}) {
         t.unary[static_cast<int>(op)][TNR_BOOL] = unary_row<Same, uint8_t>;
@@ -142,7 +200,7 @@ template <class Signed>
     t.unary[static_cast<int>(Unary::bitwise_not)][TNR_BOOL] = unary_row<Not, uint8_t>;
 }
 
-} // namespace
+}  // namespace
 
 // AVX-512 gains nothing here that AVX2 does not give.
 void fill_integer(Tables& t) {
@@ -157,4 +215,4 @@ void fill_integer(Tables& t) {
 #endif
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

@@ -9,22 +9,54 @@ namespace tenora::cpu::TENORA_ISA {
 
 namespace {
 
-struct Exp { template <class T> static T apply(T x) { return math::exp(x); } };
-struct Log { template <class T> static T apply(T x) { return math::log(x); } };
-struct Tanh { template <class T> static T apply(T x) { return math::tanh(x); } };
-struct Erf { template <class T> static T apply(T x) { return math::erf(x); } };
-struct Sigmoid { template <class T> static T apply(T x) { return math::sigmoid(x); } };
-struct Atan2 { template <class T> static T apply(T y, T x) { return std::atan2(y, x); } };
+struct Exp {
+    template <class T>
+    static T apply(T x) {
+        return math::exp(x);
+    }
+};
+struct Log {
+    template <class T>
+    static T apply(T x) {
+        return math::log(x);
+    }
+};
+struct Tanh {
+    template <class T>
+    static T apply(T x) {
+        return math::tanh(x);
+    }
+};
+struct Erf {
+    template <class T>
+    static T apply(T x) {
+        return math::erf(x);
+    }
+};
+struct Sigmoid {
+    template <class T>
+    static T apply(T x) {
+        return math::sigmoid(x);
+    }
+};
+struct Atan2 {
+    template <class T>
+    static T apply(T y, T x) {
+        return std::atan2(y, x);
+    }
+};
 
 // Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016: x times the normal distribution function.
 struct Gelu {
-    template <class T> static T apply(T x) {
+    template <class T>
+    static T apply(T x) {
         return T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752440)));
     }
 };
 // Phi(x) + x phi(x)
 struct GeluBackward {
-    template <class T> static T apply(T g, T x) {
+    template <class T>
+    static T apply(T g, T x) {
         const T cumulative = T(0.5) * (T(1) + math::erf(x * T(0.70710678118654752440)));
         const T density = math::exp(T(-0.5) * x * x) * T(0.39894228040143267794);
         return g * (cumulative + x * density);
@@ -32,13 +64,15 @@ struct GeluBackward {
 };
 // The same with the distribution function approximated by tanh: inner = sqrt(2 / pi) (x + 0.044715 x^3).
 struct GeluTanh {
-    template <class T> static T apply(T x) {
+    template <class T>
+    static T apply(T x) {
         const T inner = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
         return T(0.5) * x * (T(1) + math::tanh(inner));
     }
 };
 struct GeluTanhBackward {
-    template <class T> static T apply(T g, T x) {
+    template <class T>
+    static T apply(T g, T x) {
         const T inner = T(0.79788456080286535588) * (x + T(0.044715) * x * x * x);
         const T slope = T(0.79788456080286535588) * (T(1) + T(3 * 0.044715) * x * x);
         const T t = math::tanh(inner);
@@ -57,7 +91,8 @@ int32_t trigonometric_row(void* out, const void* in, int64_t n) {
         for (int64_t i = begin; i < end; ++i) huge |= !(std::fabs(x[i]) <= math::kTrigonometricLimit);
         if (huge) {
             for (int64_t i = begin; i < end; ++i) {
-                o[i] = static_cast<float>(kShift ? std::cos(static_cast<double>(x[i])) : std::sin(static_cast<double>(x[i])));
+                o[i] = static_cast<float>(kShift ? std::cos(static_cast<double>(x[i]))
+                                                 : std::sin(static_cast<double>(x[i])));
             }
         } else {
 #pragma GCC ivdep
@@ -67,11 +102,36 @@ int32_t trigonometric_row(void* out, const void* in, int64_t n) {
     return TNR_OK;
 }
 
-struct Sin { template <class T> static T apply(T x) { return std::sin(x); } };
-struct Cos { template <class T> static T apply(T x) { return std::cos(x); } };
-struct Pow { template <class T> static T apply(T a, T b) { return std::pow(a, b); } };
-struct Square { template <class T> static T apply(T x) { return x * x; } };
-struct Reciprocal { template <class T> static T apply(T x) { return T(1) / x; } };
+struct Sin {
+    template <class T>
+    static T apply(T x) {
+        return std::sin(x);
+    }
+};
+struct Cos {
+    template <class T>
+    static T apply(T x) {
+        return std::cos(x);
+    }
+};
+struct Pow {
+    template <class T>
+    static T apply(T a, T b) {
+        return std::pow(a, b);
+    }
+};
+struct Square {
+    template <class T>
+    static T apply(T x) {
+        return x * x;
+    }
+};
+struct Reciprocal {
+    template <class T>
+    static T apply(T x) {
+        return T(1) / x;
+    }
+};
 
 // The exponents that formulas and users write most need no library call and give the same bits.
 template <class T>
@@ -94,8 +154,8 @@ void set(Row (&rows)[TNR_DTYPE_COUNT], Row float_row, Row double_row, Row half_r
 
 void fill_special(Tables& t) {
     constexpr UnaryRow sine = trigonometric_row<0>, cosine = trigonometric_row<1>;
-    set<UnaryRow>(t.unary[static_cast<int>(Unary::sin)], sine, unary_row<Sin, double>, half_unary<float16, sine>,
-                  half_unary<bfloat16, sine>);
+    set<UnaryRow>(t.unary[static_cast<int>(Unary::sin)], sine, unary_row<Sin, double>,
+                  half_unary<float16, sine>, half_unary<bfloat16, sine>);
     set<UnaryRow>(t.unary[static_cast<int>(Unary::cos)], cosine, unary_row<Cos, double>,
                   half_unary<float16, cosine>, half_unary<bfloat16, cosine>);
     set<BinaryRow>(t.binary[static_cast<int>(Binary::pow)], pow_row<float>, pow_row<double>,
@@ -103,13 +163,15 @@ void fill_special(Tables& t) {
 }
 
 #if !defined(__AVX2__)
-// complex64 is computed in complex128: the C library's float versions are less exact, and nobody waits for them.
-#define TENORA_COMPLEX_FUNCTION(Name, expression)                              \
-    struct Name {                                                              \
-        template <class T> static std::complex<T> apply(std::complex<T> x) {   \
-            const std::complex<double> z(x);                                   \
-            return std::complex<T>(expression);                                \
-        }                                                                      \
+// complex64 is computed in complex128: the C library's float versions are less exact, and nobody waits for
+// them.
+#define TENORA_COMPLEX_FUNCTION(Name, expression)         \
+    struct Name {                                         \
+        template <class T>                                \
+        static std::complex<T> apply(std::complex<T> x) { \
+            const std::complex<double> z(x);              \
+            return std::complex<T>(expression);           \
+        }                                                 \
     };
 TENORA_COMPLEX_FUNCTION(ComplexExp, std::exp(z))
 TENORA_COMPLEX_FUNCTION(ComplexLog, std::log(z))
@@ -119,7 +181,8 @@ TENORA_COMPLEX_FUNCTION(ComplexCos, std::cos(z))
 TENORA_COMPLEX_FUNCTION(ComplexTanh, std::tanh(z))
 #undef TENORA_COMPLEX_FUNCTION
 struct ComplexPow {
-    template <class T> static std::complex<T> apply(std::complex<T> a, std::complex<T> b) {
+    template <class T>
+    static std::complex<T> apply(std::complex<T> a, std::complex<T> b) {
         if (b == std::complex<T>(0)) return T(1);
         if (a == std::complex<T>(0) && b.real() > 0 && b.imag() == 0) return T(0);
         return std::complex<T>(std::pow(std::complex<double>(a), std::complex<double>(b)));
@@ -138,7 +201,7 @@ void fill_complex(Tables& t, tnr_dtype d) {
 }
 #endif
 
-} // namespace
+}  // namespace
 
 void fill_math(Tables& t) {
     fill_unary<Exp>(t, Unary::exp);
@@ -158,4 +221,4 @@ void fill_math(Tables& t) {
 #endif
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

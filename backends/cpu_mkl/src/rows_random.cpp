@@ -8,7 +8,9 @@ namespace {
 
 constexpr int kCounters = 16;
 
-struct Words { uint32_t w[4][kCounters]; };
+struct Words {
+    uint32_t w[4][kCounters];
+};
 
 inline void round_once(Words& x, uint32_t key_0, uint32_t key_1) {
     for (int i = 0; i < kCounters; ++i) {
@@ -44,8 +46,8 @@ void philox(uint32_t* out, uint64_t first, int64_t blocks, uint64_t seed) {
     }
 }
 
-} // namespace
+}  // namespace
 
 void fill_random(Tables& t) { t.philox = philox; }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

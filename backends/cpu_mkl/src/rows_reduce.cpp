@@ -17,22 +17,44 @@ namespace tenora::cpu::TENORA_ISA {
 
 namespace {
 
-template <class T> T load(const T* x) { return *x; }
+template <class T>
+T load(const T* x) {
+    return *x;
+}
 inline float load(const float16* x) { return to_float(*x); }
 inline float load(const bfloat16* x) { return to_float(*x); }
 
-template <class T, class Acc> void store(T* out, Acc acc) {
-    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>) *out = narrow<T>(static_cast<float>(acc));
-    else *out = static_cast<T>(acc);
+template <class T, class Acc>
+void store(T* out, Acc acc) {
+    if constexpr (std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>)
+        *out = narrow<T>(static_cast<float>(acc));
+    else
+        *out = static_cast<T>(acc);
 }
 
 // The accumulator of each element type: wide for floats below double, the type itself (unsigned) otherwise.
-template <class T> struct SumAccumulator { using type = T; };
-template <> struct SumAccumulator<float16> { using type = double; };
-template <> struct SumAccumulator<bfloat16> { using type = double; };
-template <> struct SumAccumulator<float> { using type = double; };
-template <> struct SumAccumulator<std::complex<float>> { using type = std::complex<double>; };
-template <class T> using SumType = typename SumAccumulator<T>::type;
+template <class T>
+struct SumAccumulator {
+    using type = T;
+};
+template <>
+struct SumAccumulator<float16> {
+    using type = double;
+};
+template <>
+struct SumAccumulator<bfloat16> {
+    using type = double;
+};
+template <>
+struct SumAccumulator<float> {
+    using type = double;
+};
+template <>
+struct SumAccumulator<std::complex<float>> {
+    using type = std::complex<double>;
+};
+template <class T>
+using SumType = typename SumAccumulator<T>::type;
 
 inline constexpr int64_t kRun = 512;
 
@@ -85,8 +107,10 @@ struct Cascade {
 };
 
 struct Sum {
-    template <class T> using Acc = SumType<T>;
-    template <class T> static void fold(void* acc, const void* in, int64_t n, bool first) {
+    template <class T>
+    using Acc = SumType<T>;
+    template <class T>
+    static void fold(void* acc, const void* in, int64_t n, bool first) {
         using A = Acc<T>;
         const T* x = static_cast<const T*>(in);
         A sum;
@@ -94,18 +118,24 @@ struct Sum {
             sum = static_cast<A>(sum_block(x, n));
         } else {
             Cascade<A> cascade;
-            for (int64_t i = 0; i < n; i += kRun) cascade.push(static_cast<A>(sum_block(x + i, n - i < kRun ? n - i : kRun)));
+            for (int64_t i = 0; i < n; i += kRun)
+                cascade.push(static_cast<A>(sum_block(x + i, n - i < kRun ? n - i : kRun)));
             sum = cascade.total();
         }
         A& a = *static_cast<A*>(acc);
         a = first ? sum : a + sum;
     }
-    template <class A> static A join(A a, A b) { return a + b; }
+    template <class A>
+    static A join(A a, A b) {
+        return a + b;
+    }
 };
 
 struct Prod {
-    template <class T> using Acc = SumType<T>;
-    template <class T> static void fold(void* acc, const void* in, int64_t n, bool first) {
+    template <class T>
+    using Acc = SumType<T>;
+    template <class T>
+    static void fold(void* acc, const void* in, int64_t n, bool first) {
         using A = Acc<T>;
         const T* x = static_cast<const T*>(in);
         A product = A(1);
@@ -113,20 +143,28 @@ struct Prod {
         A& a = *static_cast<A*>(acc);
         a = first ? product : a * product;
     }
-    template <class A> static A join(A a, A b) { return a * b; }
+    template <class A>
+    static A join(A a, A b) {
+        return a * b;
+    }
 };
 
-template <class T> using Loaded = decltype(load(static_cast<const T*>(nullptr)));
+template <class T>
+using Loaded = decltype(load(static_cast<const T*>(nullptr)));
 
-// kSign 1: largest, -1: smallest. Lanes keep NaN: a comparison with it is false, so it is kept by the second test.
+// kSign 1: largest, -1: smallest. Lanes keep NaN: a comparison with it is false, so it is kept by the second
+// test.
 template <int kSign>
 struct Extreme {
-    template <class T> using Acc = Loaded<T>;
-    template <class A> static A join(A a, A b) {
+    template <class T>
+    using Acc = Loaded<T>;
+    template <class A>
+    static A join(A a, A b) {
         const bool take_b = kSign > 0 ? b > a : b < a;
         return take_b | (b != b) ? b : a;
     }
-    template <class T> static void fold(void* acc, const void* in, int64_t n, bool first) {
+    template <class T>
+    static void fold(void* acc, const void* in, int64_t n, bool first) {
         using A = Acc<T>;
         const T* x = static_cast<const T*>(in);
         if (n == 0) return;
@@ -147,9 +185,11 @@ struct Extreme {
 
 template <bool kAll>
 struct Truth {
-    template <class T> using Acc = uint8_t;
+    template <class T>
+    using Acc = uint8_t;
     static uint8_t join(uint8_t a, uint8_t b) { return kAll ? a & b : a | b; }
-    template <class T> static void fold(void* acc, const void* in, int64_t n, bool first) {
+    template <class T>
+    static void fold(void* acc, const void* in, int64_t n, bool first) {
         const T* x = static_cast<const T*>(in);
         uint8_t result = kAll;
         for (int64_t i = 0; i < n; ++i) result = join(result, load(x + i) != Loaded<T>(0));
@@ -198,8 +238,8 @@ void finish_row(void* out, const void* acc, int64_t n) {
 
 template <class R, class T>
 void fill_one(Tables& t, Reduction op, tnr_dtype d) {
-    t.reduction[static_cast<int>(op)][d] = {&R::template fold<T>, merge_row<R, T>, join_row<R, T>, finish_row<R, T>,
-                                            sizeof(typename R::template Acc<T>)};
+    t.reduction[static_cast<int>(op)][d] = {&R::template fold<T>, merge_row<R, T>, join_row<R, T>,
+                                            finish_row<R, T>, sizeof(typename R::template Acc<T>)};
 }
 
 template <class T>
@@ -237,7 +277,7 @@ template <class Signed>
     fill_orders<Signed>(t, signed_dtype);
 }
 
-} // namespace
+}  // namespace
 
 void fill_reduce(Tables& t) {
     fill_real<float>(t, TNR_F32);
@@ -262,4 +302,4 @@ void fill_reduce(Tables& t) {
 #endif
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

@@ -12,9 +12,12 @@ namespace {
 // Floats run in double (complex in complex128) and are rounded at every element; integers wrap.
 template <class T>
 auto running_zero() {
-    if constexpr (is_half<T> || std::is_floating_point_v<T>) return 0.0;
-    else if constexpr (is_complex<T>) return std::complex<double>(0);
-    else return std::make_unsigned_t<T>(0);
+    if constexpr (is_half<T> || std::is_floating_point_v<T>)
+        return 0.0;
+    else if constexpr (is_complex<T>)
+        return std::complex<double>(0);
+    else
+        return std::make_unsigned_t<T>(0);
 }
 
 template <class T>
@@ -23,8 +26,10 @@ void cumsum_line(T* out, int64_t out_stride, const T* in, int64_t in_stride, int
     using Sum = decltype(sum);
     for (int64_t i = 0; i < n; ++i) {
         sum = static_cast<Sum>(sum + static_cast<Sum>(value_of(in[i * in_stride])));
-        if constexpr (is_half<T>) out[i * out_stride] = narrow<T>(static_cast<float>(sum));
-        else out[i * out_stride] = static_cast<T>(sum);
+        if constexpr (is_half<T>)
+            out[i * out_stride] = narrow<T>(static_cast<float>(sum));
+        else
+            out[i * out_stride] = static_cast<T>(sum);
     }
 }
 
@@ -34,8 +39,8 @@ int32_t run_cumsum(const tnr_call* call) {
     return with_type(dtype_of(in), [&](auto type) -> int32_t {
         using T = typename decltype(type)::type;
         each_line<2>({&in, &out}, dim, [&](const int64_t* at) {
-            cumsum_line(static_cast<T*>(out.data) + at[1], line_stride(out, dim), static_cast<const T*>(in.data) + at[0],
-                        line_stride(in, dim), line_length(in, dim));
+            cumsum_line(static_cast<T*>(out.data) + at[1], line_stride(out, dim),
+                        static_cast<const T*>(in.data) + at[0], line_stride(in, dim), line_length(in, dim));
         });
         return TNR_OK;
     });
@@ -63,13 +68,14 @@ int32_t run_position(const tnr_call* call) {
     const uint64_t dims = dims_attr(call, 0);
     const int dim = dims ? __builtin_ctzll(dims) : 0;
     if (count_of(out) == 0) return TNR_OK;
-    if (line_length(in, dim) == 0) return fail(call, TNR_BAD_VALUE, "the position of an extreme of no elements is not defined");
+    if (line_length(in, dim) == 0)
+        return fail(call, TNR_BAD_VALUE, "the position of an extreme of no elements is not defined");
     return with_type(dtype_of(in), [&](auto type) -> int32_t {
         using T = typename decltype(type)::type;
         if constexpr (!is_complex<T>) {
             each_line<2>({&in, &out}, dim, [&](const int64_t* at) {
-                static_cast<int64_t*>(out.data)[at[1]] =
-                    position<kLargest>(static_cast<const T*>(in.data) + at[0], line_stride(in, dim), line_length(in, dim));
+                static_cast<int64_t*>(out.data)[at[1]] = position<kLargest>(
+                    static_cast<const T*>(in.data) + at[0], line_stride(in, dim), line_length(in, dim));
             });
             return TNR_OK;
         }
@@ -77,7 +83,7 @@ int32_t run_position(const tnr_call* call) {
     });
 }
 
-} // namespace
+}  // namespace
 
 void add_scans(Kernels& kernels) {
     add_kernel(kernels, "cumsum", run_cumsum, TNR_MASK_ALL, kAnyLayout);
@@ -85,4 +91,4 @@ void add_scans(Kernels& kernels) {
     add_kernel(kernels, "argmin", run_position<false>, TNR_MASK_ALL & ~TNR_MASK_COMPLEX, kAnyLayout);
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

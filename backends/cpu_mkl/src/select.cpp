@@ -18,7 +18,8 @@ void choose(T* out, const uint8_t* condition, const T* a, const T* b, int64_t n)
 }
 
 template <class T>
-void choose_row(void* out, const void* condition, const void* a, const void* b, int64_t n, bool left, bool right) {
+void choose_row(void* out, const void* condition, const void* a, const void* b, int64_t n, bool left,
+                bool right) {
     T* o = static_cast<T*>(out);
     const uint8_t* c = static_cast<const uint8_t*>(condition);
     const T *x = static_cast<const T*>(a), *y = static_cast<const T*>(b);
@@ -38,11 +39,16 @@ using ChooseRow = void (*)(void*, const void*, const void*, const void*, int64_t
 
 ChooseRow row_of(size_t size) {
     switch (size) {
-        case 1: return choose_row<uint8_t>;
-        case 2: return choose_row<uint16_t>;
-        case 4: return choose_row<uint32_t>;
-        case 8: return choose_row<uint64_t>;
-        default: return choose_row<Bytes16>;
+        case 1:
+            return choose_row<uint8_t>;
+        case 2:
+            return choose_row<uint16_t>;
+        case 4:
+            return choose_row<uint32_t>;
+        case 8:
+            return choose_row<uint64_t>;
+        default:
+            return choose_row<Bytes16>;
     }
 }
 
@@ -50,8 +56,8 @@ int32_t run_where(const tnr_call* call) {
     const size_t size = kSizes[dtype_of(*call->out[0])];
     const ChooseRow row = row_of(size);
     if (call->flat && !(call->host_scalar_mask & 1)) {
-        row(call->out[0]->data, call->in[0]->data, call->in[1]->data, call->in[2]->data, count_of(*call->out[0]),
-            is_host_scalar(call, 1), is_host_scalar(call, 2));
+        row(call->out[0]->data, call->in[0]->data, call->in[1]->data, call->in[2]->data,
+            count_of(*call->out[0]), is_host_scalar(call, 1), is_host_scalar(call, 2));
         return TNR_OK;
     }
     const Plan<4> plan = plan_of<4>(*call->out[0], call->in, {size, 1, size, size});
@@ -71,10 +77,11 @@ int32_t run_where(const tnr_call* call) {
     });
 }
 
-} // namespace
+}  // namespace
 
 void add_select(Kernels& kernels) {
-    add_kernel(kernels, "where", run_where, TNR_MASK(TNR_BOOL), kAnyLayout | TNR_KERNEL_BROADCAST | TNR_KERNEL_INPLACE);
+    add_kernel(kernels, "where", run_where, TNR_MASK(TNR_BOOL),
+               kAnyLayout | TNR_KERNEL_BROADCAST | TNR_KERNEL_INPLACE);
 }
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu

@@ -25,13 +25,19 @@ struct VectorOf {
     typedef T type __attribute__((vector_size(kVectorBytes)));
     typedef T unaligned __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
 };
-template <class T> using V = typename VectorOf<T>::type;
-template <class T> inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
+template <class T>
+using V = typename VectorOf<T>::type;
+template <class T>
+inline constexpr int kLanes = kVectorBytes / static_cast<int>(sizeof(T));
 
 template <class T>
-inline V<T> load_vector(const T* p) { return *reinterpret_cast<const typename VectorOf<T>::unaligned*>(p); }
+inline V<T> load_vector(const T* p) {
+    return *reinterpret_cast<const typename VectorOf<T>::unaligned*>(p);
+}
 template <class T>
-inline void store_vector(T* p, V<T> v) { *reinterpret_cast<typename VectorOf<T>::unaligned*>(p) = v; }
+inline void store_vector(T* p, V<T> v) {
+    *reinterpret_cast<typename VectorOf<T>::unaligned*>(p) = v;
+}
 
 template <class T>
 class Tail;
@@ -43,6 +49,7 @@ class Tail<float> {
     explicit Tail(int n) : mask_(static_cast<__mmask16>((1u << n) - 1)) {}
     V<float> load(const float* p) const { return (V<float>)_mm512_maskz_loadu_ps(mask_, p); }
     void store(float* p, V<float> v) const { _mm512_mask_storeu_ps(p, mask_, (__m512)v); }
+
   private:
     __mmask16 mask_;
 };
@@ -52,6 +59,7 @@ class Tail<double> {
     explicit Tail(int n) : mask_(static_cast<__mmask8>((1u << n) - 1)) {}
     V<double> load(const double* p) const { return (V<double>)_mm512_maskz_loadu_pd(mask_, p); }
     void store(double* p, V<double> v) const { _mm512_mask_storeu_pd(p, mask_, (__m512d)v); }
+
   private:
     __mmask8 mask_;
 };
@@ -63,6 +71,7 @@ class Tail<float> {
         : mask_(_mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))) {}
     V<float> load(const float* p) const { return (V<float>)_mm256_maskload_ps(p, mask_); }
     void store(float* p, V<float> v) const { _mm256_maskstore_ps(p, mask_, (__m256)v); }
+
   private:
     __m256i mask_;
 };
@@ -72,6 +81,7 @@ class Tail<double> {
     explicit Tail(int n) : mask_(_mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_setr_epi64x(0, 1, 2, 3))) {}
     V<double> load(const double* p) const { return (V<double>)_mm256_maskload_pd(p, mask_); }
     void store(double* p, V<double> v) const { _mm256_maskstore_pd(p, mask_, (__m256d)v); }
+
   private:
     __m256i mask_;
 };
@@ -91,6 +101,7 @@ class Tail {
             if (i < n_) p[i] = v[i];
         }
     }
+
   private:
     int n_;
 };
@@ -101,7 +112,8 @@ template <class T>
 inline void sum_lanes(const V<T> (&v)[4], T (&out)[4]) {
 #if defined(__AVX2__) && !defined(__AVX512F__)
     if constexpr (sizeof(T) == 4) {
-        const __m256 ab = _mm256_hadd_ps((__m256)v[0], (__m256)v[1]), cd = _mm256_hadd_ps((__m256)v[2], (__m256)v[3]);
+        const __m256 ab = _mm256_hadd_ps((__m256)v[0], (__m256)v[1]),
+                     cd = _mm256_hadd_ps((__m256)v[2], (__m256)v[3]);
         const __m256 abcd = _mm256_hadd_ps(ab, cd);
         const __m128 sum = _mm_add_ps(_mm256_castps256_ps128(abcd), _mm256_extractf128_ps(abcd, 1));
         std::memcpy(out, &sum, sizeof out);
@@ -118,4 +130,4 @@ inline void sum_lanes(const V<T> (&v)[4], T (&out)[4]) {
     }
 }
 
-} // namespace tenora::cpu::TENORA_ISA
+}  // namespace tenora::cpu::TENORA_ISA

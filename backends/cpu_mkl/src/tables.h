@@ -1,7 +1,8 @@
 // Tables of rows: what to do with a contiguous run of elements, by op and dtype.
 //
 //   - Drivers walk shapes and strides and call rows; they are compiled once.
-//   - Rows are compiled for each instruction set. `fill_*` of a set overwrites the entries it has something better
+//   - Rows are compiled for each instruction set. `fill_*` of a set overwrites the entries it has something
+//   better
 //     for, so filling baseline, avx2, avx512 in this order gives the best table the processor can run.
 //   - No inline function stands here: this header is seen by every set.
 #pragma once
@@ -20,16 +21,18 @@ enum Sides : int { kBothRows = 0, kRightScalar = 1, kLeftScalar = 2 };
 using UnaryRow = int32_t (*)(void* out, const void* in, int64_t n);
 using BinaryRow = int32_t (*)(void* out, const void* a, const void* b, int64_t n, int sides);
 
-#define TENORA_UNARY_OPS(X)                                                                                     \
-    X(neg) X(abs) X(sign) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tanh) X(erf) X(floor) X(ceil) X(trunc) X(round) \
-    X(logical_not) X(bitwise_not) X(isnan)                                                                      \
-    X(relu) X(sigmoid) X(rsqrt) X(reciprocal) X(square) X(gelu) X(gelu_tanh)
+#define TENORA_UNARY_OPS(X)                                                                                \
+    X(neg)                                                                                                 \
+    X(abs) X(sign) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tanh) X(erf) X(floor) X(ceil) X(trunc) X(round)   \
+        X(logical_not) X(bitwise_not) X(isnan) X(relu) X(sigmoid) X(rsqrt) X(reciprocal) X(square) X(gelu) \
+            X(gelu_tanh)
 
-#define TENORA_BINARY_OPS(X)                                                                                  \
-    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(floor_divide) X(remainder) X(atan2) X(eq) X(ne) \
-    X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or)           \
-    X(bitwise_xor)                                                                              \
-    X(threshold_backward) X(sigmoid_backward) X(tanh_backward) X(gelu_backward) X(gelu_tanh_backward)
+#define TENORA_BINARY_OPS(X)                                                                             \
+    X(add)                                                                                               \
+    X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(floor_divide) X(remainder) X(atan2) X(eq) X(ne)  \
+        X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) \
+            X(bitwise_xor) X(threshold_backward) X(sigmoid_backward) X(tanh_backward) X(gelu_backward)   \
+                X(gelu_tanh_backward)
 
 #define TENORA_NAME(name) name,
 enum class Unary : int { TENORA_UNARY_OPS(TENORA_NAME) count };
@@ -61,7 +64,7 @@ struct Gemm {
     int64_t a_row, a_col, b_row, b_col, c_row, c_col;
     bool accumulate;
     double alpha;
-    const void* bias; // n elements added to every row, or NULL; bias_stride apart
+    const void* bias;  // n elements added to every row, or NULL; bias_stride apart
     int64_t bias_stride;
 };
 using GemmFn = int32_t (*)(const Gemm& g);
@@ -74,34 +77,46 @@ struct FusedRows {
     void (*log_softmax_backward)(void* out, const void* grad, const void* result, int64_t n);
 };
 
+struct SgdSettings {
+    double lr, momentum, dampening, weight_decay;
+    bool nesterov, maximize, first;
+};
+// step_size = lr / (1 - beta_1^step), root_scale = 1 / sqrt(1 - beta_2^step)
+struct AdamSettings {
+    double beta_1, beta_2, eps, weight_decay, lr, step_size, root_scale;
+    bool decoupled, maximize;
+};
 struct StepRows {
-    void (*sgd)(void* param, void* momentum_buffer, const void* grad, int64_t n, const double* settings);
+    // momentum_buffer may be NULL
+    void (*sgd)(void* param, void* momentum_buffer, const void* grad, int64_t n, const SgdSettings& settings);
+    // largest may be NULL
     void (*adam)(void* param, void* first, void* second, void* largest, const void* grad, int64_t n,
-                 const double* settings);
+                 const AdamSettings& settings);
 };
 
 struct Tables {
     UnaryRow unary[static_cast<int>(Unary::count)][TNR_DTYPE_COUNT];
     BinaryRow binary[static_cast<int>(Binary::count)][TNR_DTYPE_COUNT];
     ReductionRows reduction[static_cast<int>(Reduction::count)][TNR_DTYPE_COUNT];
-    CastRow cast[TNR_DTYPE_COUNT][TNR_DTYPE_COUNT]; // [from][to]
+    CastRow cast[TNR_DTYPE_COUNT][TNR_DTYPE_COUNT];  // [from][to]
     GemmFn gemm[TNR_DTYPE_COUNT];
     FusedRows fused[TNR_DTYPE_COUNT];
     StepRows step[TNR_DTYPE_COUNT];
-    void (*philox)(uint32_t* out, uint64_t first_block, int64_t blocks, uint64_t seed); // 4 words a block
+    void (*philox)(uint32_t* out, uint64_t first_block, int64_t blocks, uint64_t seed);  // 4 words a block
 };
 
-#define TENORA_DECLARE_FILLS(set)          \
-    namespace set {                        \
-    void fill_arithmetic(Tables& tables);  \
-    void fill_compare(Tables& tables);     \
-    void fill_integer(Tables& tables);     \
-    void fill_math(Tables& tables);        \
-    void fill_cast(Tables& tables);        \
-    void fill_reduce(Tables& tables);      \
-    void fill_gemm(Tables& tables);        \
-    void fill_fused(Tables& tables);       \
-    void fill_random(Tables& tables);      \
+#define TENORA_DECLARE_FILLS(set)         \
+    namespace set {                       \
+    void fill_arithmetic(Tables& tables); \
+    void fill_compare(Tables& tables);    \
+    void fill_integer(Tables& tables);    \
+    void fill_math(Tables& tables);       \
+    void fill_cast(Tables& tables);       \
+    void fill_reduce(Tables& tables);     \
+    void fill_gemm(Tables& tables);       \
+    void fill_fused(Tables& tables);      \
+    void fill_random(Tables& tables);     \
+    void fill_steps(Tables& tables);      \
     }
 TENORA_DECLARE_FILLS(baseline)
 TENORA_DECLARE_FILLS(avx2)
@@ -113,4 +128,4 @@ extern Tables tables;
 // "baseline", "avx2" or "avx512".
 const char* instruction_set();
 
-} // namespace tenora::cpu
+}  // namespace tenora::cpu
