@@ -94,7 +94,9 @@ def close(got: Array, want: Array, units: float, message: str) -> None:
         return
     wide = as_wide(got)
     both_special = np.broadcast_to(~np.isfinite(want) | ~np.isfinite(wide), got.shape)
-    np.testing.assert_array_equal(wide[both_special], np.broadcast_to(want, got.shape)[both_special], err_msg=message)
+    np.testing.assert_array_equal(
+        wide[both_special], np.broadcast_to(want, got.shape)[both_special], err_msg=message
+    )
     error = np.abs(wide - want)[~both_special]
     allowed = ((units + 0.5) * spacing(np.broadcast_to(want, got.shape), got.dtype))[~both_special]
     worst = float(np.max(error / allowed, initial=0))

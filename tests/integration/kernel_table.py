@@ -192,7 +192,9 @@ class KernelTable:
         descriptors = [None if a is None else _descriptor(a) for a in inputs]
         results = [_descriptor(a) for a in outputs]
         pointer = ctypes.POINTER(_Tensor)
-        ins = (pointer * max(len(inputs), 1))(*(pointer() if d is None else ctypes.pointer(d) for d in descriptors))
+        ins = (pointer * max(len(inputs), 1))(
+            *(pointer() if d is None else ctypes.pointer(d) for d in descriptors)
+        )
         outs = (pointer * len(outputs))(*(ctypes.pointer(d) for d in results))
         attrs = (_Attr * max(len(attributes), 1))(*(_attribute(value, keep) for value in attributes))
         tensors = [a for i, a in enumerate(inputs) if a is not None and not host_scalars >> i & 1]

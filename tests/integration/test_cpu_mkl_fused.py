@@ -1,8 +1,6 @@
 """Matrix products, softmax, losses and optimizer steps of the native CPU backend against NumPy in float64."""
 
 import itertools
-from typing import Any
-
 import numpy as np
 import pytest
 from kernel_data import LAYOUTS, as_wide, draw, empty_like_layout, lay_out, library, spacing
@@ -108,7 +106,12 @@ def test_linear_and_addmm(table: KernelTable, name: str) -> None:
             _near(out, want, scale, "linear without bias")
         a, b = draw(name, (rows, k)), draw(name, (k, n), seed=1)
         want, scale = _product(a, b)
-        for start in (bias, draw(name, (rows, n), seed=3), draw(name, (), seed=3), draw(name, (rows, 1), seed=3)):
+        for start in (
+            bias,
+            draw(name, (rows, n), seed=3),
+            draw(name, (), seed=3),
+            draw(name, (rows, 1), seed=3),
+        ):
             out = np.empty((rows, n), name)
             table.call("addmm", [start, a, b], [out], [0.5, 2.0])
             _near(out, 0.5 * as_wide(start) + 2 * want, 2 * scale + 7, "addmm")
@@ -135,7 +138,15 @@ def test_softmax(table: KernelTable, name: str, layout: str) -> None:
         _near(out, np.log(y), np.abs(np.log(y)) + 20, f"log_softmax {name}")
         result, logs = y.astype(x.dtype), np.log(y).astype(x.dtype)
         want = as_wide(result) * (grad - (grad * as_wide(result)).sum(axis=dim, keepdims=True))
-        table.call("softmax_backward", [lay_out(g, layout), lay_out(result, layout), ], [out], [dim])
+        table.call(
+            "softmax_backward",
+            [
+                lay_out(g, layout),
+                lay_out(result, layout),
+            ],
+            [out],
+            [dim],
+        )
         _near(out, want, np.full(shape, 20.0), f"softmax_backward {name}")
         want = grad - np.exp(as_wide(logs)) * grad.sum(axis=dim, keepdims=True)
         table.call("log_softmax_backward", [lay_out(g, layout), lay_out(logs, layout)], [out], [dim])
@@ -169,29 +180,38 @@ def test_nll_loss(table: KernelTable, name: str, reduction: str) -> None:
         dim = 1 if len(shape) > 1 else 0
         picked = np.take_along_axis(as_wide(x), np.expand_dims(chosen, dim), dim).squeeze(dim)
         losses = -w * picked
-        want = losses if reduction == "none" else np.asarray(losses.sum() / (w.sum() if reduction == "mean" else 1))
+        want = (
+            losses
+            if reduction == "none"
+            else np.asarray(losses.sum() / (w.sum() if reduction == "mean" else 1))
+        )
         out = np.empty(want.shape, x.dtype)
         table.call("nll_loss", [x, target, weights], [out], [-100, reduction])
         _near(out, want, np.full(want.shape, 50.0), f"{name} {reduction} {shape}")
     with pytest.raises(KernelError, match="index 4 is out of bounds for dimension 1 with size 4"):
-        table.call("nll_loss", [draw(name, (2, 4)), np.array([0, 4]), None], [np.empty((), x.dtype)], [-100, "mean"])
-
-
-def _flags(*flags: bool) -> list[Any]:
-    return list(flags)
+        table.call(
+            "nll_loss", [draw(name, (2, 4)), np.array([0, 4]), None], [np.empty((), x.dtype)], [-100, "mean"]
+        )
 
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_sgd_step(table: KernelTable, name: str) -> None:
     shapes = [(5,), (33, 7), (), (0, 3)]
-    for momentum, nesterov, maximize, first in itertools.product((0.0, 0.9), (False, True), (False, True), (False, True)):
+    for momentum, nesterov, maximize, first in itertools.product(
+        (0.0, 0.9), (False, True), (False, True), (False, True)
+    ):
         p = [draw(name, s, seed=1) for s in shapes]
         b = [draw(name, s, seed=2) for s in shapes] if momentum else []
         g = [draw(name, s, seed=3) for s in shapes]
         p[1], g[1] = lay_out(p[1], "transposed"), lay_out(g[1], "strided")
         old_p, old_b = [as_wide(x).copy() for x in p], [as_wide(x).copy() for x in b]
         written = [*p, *b]
-        table.call("sgd_step", [*written, *g], written, [0.1, momentum, 0.3, 0.02, *_flags(nesterov, maximize, first)])
+        table.call(
+            "sgd_step",
+            [*written, *g],
+            written,
+            [0.1, momentum, 0.3, 0.02, nesterov, maximize, first],
+        )
         for i in range(len(shapes)):
             d = (-1 if maximize else 1) * as_wide(g[i]) + 0.02 * old_p[i]
             move = d
@@ -211,7 +231,7 @@ def test_adam_step(table: KernelTable, name: str) -> None:
         p[1], g[1] = lay_out(p[1], "transposed"), lay_out(g[1], "strided")
         old = [[as_wide(x).copy() for x in group] for group in (p, m, v, top)]
         written = [*p, *m, *v, *(top if amsgrad else [])]
-        settings = [0.01, 0.9, 0.99, 1e-3, 0.1, *_flags(decoupled, amsgrad, maximize), 7]
+        settings = [0.01, 0.9, 0.99, 1e-3, 0.1, decoupled, amsgrad, maximize, 7]
         table.call("adam_step", [*written, *g], written, settings)
         for i in range(len(shapes)):
             grad, param = (-1 if maximize else 1) * as_wide(g[i]), old[0][i]
@@ -220,4 +240,6 @@ def test_adam_step(table: KernelTable, name: str) -> None:
             used = np.maximum(second, old[3][i]) if amsgrad else second
             want = param - 0.01 * (first / (1 - 0.9**7)) / (np.sqrt(used / (1 - 0.99**7)) + 1e-3)
             for got, expected in ((m[i], first), (v[i], second), (p[i], want)):
-                _near(got, expected, np.full(expected.shape, 20.0), f"{name} {decoupled} {amsgrad} {maximize}")
+                _near(
+                    got, expected, np.full(expected.shape, 20.0), f"{name} {decoupled} {amsgrad} {maximize}"
+                )

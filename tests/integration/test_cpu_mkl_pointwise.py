@@ -75,10 +75,23 @@ BINARY: dict[str, Callable[..., Any]] = {
     "threshold_backward": lambda g, x: np.where(x > 0, g, np.zeros((), g.dtype)),
     "sigmoid_backward": lambda g, s: g * s * (1 - s),
     "tanh_backward": lambda g, t: g * (1 - t * t),
-    "gelu_backward": lambda g, x: g
-    * (0.5 * (1 + _erf(x / math.sqrt(2))) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi)),
+    "gelu_backward": lambda g, x: (
+        g * (0.5 * (1 + _erf(x / math.sqrt(2))) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi))
+    ),
 }
-BOOL_RESULT = {"eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan"}
+BOOL_RESULT = {
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+    "isnan",
+}
 
 
 def _expected(op: str, function: Callable[..., Any], *arrays: Array) -> Array:
@@ -113,7 +126,9 @@ def _units(op: str, name: str) -> float:
     """Allowed difference in units of the last place, besides the rounding."""
     if op in ("sigmoid_backward", "tanh_backward") or name in COMPLEX:
         return 8
-    return {"exp": 2, "log": 2, "tanh": 2, "erf": 2, "sigmoid": 2, "rsqrt": 2, "pow": 1, "atan2": 1}.get(op, 1)
+    return {"exp": 2, "log": 2, "tanh": 2, "erf": 2, "sigmoid": 2, "rsqrt": 2, "pow": 1, "atan2": 1}.get(
+        op, 1
+    )
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -149,7 +164,9 @@ def test_binary(table: KernelTable, op: str, layout: str) -> None:
     assert ran >= 2
 
 
-@pytest.mark.parametrize("shapes", [((5, 6, 7), (7,)), ((6, 1), (5, 6, 7)), ((), (4, 3)), ((5, 1, 7), (6, 1)), ((0, 3), (3,))])
+@pytest.mark.parametrize(
+    "shapes", [((5, 6, 7), (7,)), ((6, 1), (5, 6, 7)), ((), (4, 3)), ((5, 1, 7), (6, 1)), ((0, 3), (3,))]
+)
 @pytest.mark.parametrize("op", ["add", "div", "lt", "maximum", "mul", "remainder"])
 def test_broadcasting(table: KernelTable, op: str, shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     for name in NAMES:
@@ -186,8 +203,19 @@ def test_in_place(table: KernelTable) -> None:
 
 def test_special_values(table: KernelTable) -> None:
     inf, nan = math.inf, math.nan
-    x = np.array([0.0, -0.0, inf, -inf, nan, 1e-40, -1e-40, 88.8, -87.5, -104.5, 200, -200, 1e30, -1e30, 3e8], np.float32)
-    functions = {"exp": np.exp, "log": np.log, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "erf": _erf, "sqrt": np.sqrt}
+    x = np.array(
+        [0.0, -0.0, inf, -inf, nan, 1e-40, -1e-40, 88.8, -87.5, -104.5, 200, -200, 1e30, -1e30, 3e8],
+        np.float32,
+    )
+    functions = {
+        "exp": np.exp,
+        "log": np.log,
+        "tanh": np.tanh,
+        "sin": np.sin,
+        "cos": np.cos,
+        "erf": _erf,
+        "sqrt": np.sqrt,
+    }
     functions["sigmoid"] = lambda v: np.where(v < 0, np.exp(v) / (1 + np.exp(v)), 1 / (1 + np.exp(-v)))
     for op, function in functions.items():
         with np.errstate(all="ignore"):
@@ -205,7 +233,19 @@ def test_special_values(table: KernelTable) -> None:
         np.testing.assert_array_equal(np.signbit(out[zero]), np.signbit(want[zero]), err_msg=op)
 
 
-@pytest.mark.parametrize(("op", "low", "high"), [("exp", -87, 88), ("log", 1e-30, 1e30), ("tanh", -10, 10), ("erf", -5, 5), ("sin", -1e6, 1e6), ("cos", -1e6, 1e6), ("sin", -4, 4), ("sigmoid", -80, 80)])
+@pytest.mark.parametrize(
+    ("op", "low", "high"),
+    [
+        ("exp", -87, 88),
+        ("log", 1e-30, 1e30),
+        ("tanh", -10, 10),
+        ("erf", -5, 5),
+        ("sin", -1e6, 1e6),
+        ("cos", -1e6, 1e6),
+        ("sin", -4, 4),
+        ("sigmoid", -80, 80),
+    ],
+)
 def test_accuracy_of_float_functions(table: KernelTable, op: str, low: float, high: float) -> None:
     rng = np.random.default_rng(0)
     if op == "log":
@@ -281,7 +321,9 @@ def test_copy_of_half_floats_is_exact_for_every_value(table: KernelTable) -> Non
         narrow = np.empty(bits.shape, numpy_dtype(name))
         table.call("copy", [bits], [narrow])
         with np.errstate(all="ignore"):
-            np.testing.assert_array_equal(narrow.astype(np.float32), bits.astype(numpy_dtype(name)).astype(np.float32))
+            np.testing.assert_array_equal(
+                narrow.astype(np.float32), bits.astype(numpy_dtype(name)).astype(np.float32)
+            )
 
 
 def test_fill_and_iota(table: KernelTable) -> None:

@@ -46,7 +46,9 @@ def test_reductions(table: KernelTable, op: str, layout: str) -> None:
             continue
         x = draw(name, (5, 19, 7) if op != "prod" else (2, 3, 4), nonzero=op == "prod", small=op == "prod")
         want = _reduced(op, x, dims)
-        out = empty_like_layout(want.shape, np.dtype(bool) if op in ("any", "all") else numpy_dtype(name), layout)
+        out = empty_like_layout(
+            want.shape, np.dtype(bool) if op in ("any", "all") else numpy_dtype(name), layout
+        )
         table.call(op, [lay_out(x, layout)], [out], [dims, True])
         message = f"{op} {name} {dims} {layout}"
         if out.dtype.kind in "iub":
@@ -128,7 +130,10 @@ def test_cumsum_and_sort(table: KernelTable, layout: str) -> None:
                 assert np.all(np.abs(as_wide(out) - want) <= unit), f"cumsum {name} {layout}"
         if not table.supports("sort", name):
             continue
-        values, where = empty_like_layout(x.shape, x.dtype, layout), empty_like_layout(x.shape, np.dtype(np.int64), layout)
+        values, where = (
+            empty_like_layout(x.shape, x.dtype, layout),
+            empty_like_layout(x.shape, np.dtype(np.int64), layout),
+        )
         for descending in (False, True):
             table.call("sort", [lay_out(x, layout)], [values, where], [dim, descending, True])
             keys = -as_wide(x).astype(float) if descending else as_wide(x)
@@ -169,7 +174,9 @@ def test_gather_and_scatter(table: KernelTable, layout: str) -> None:
         table.call("scatter_add", [target, lay_out(index, layout), source], [target], [dim])
         wide = as_wide(x).copy()
         np.add.at(wide, tuple(grid), as_wide(source))
-        close(target, wide, 4, f"scatter_add {name} {layout}") if x.dtype.kind in "iub" else np.testing.assert_allclose(
+        close(
+            target, wide, 4, f"scatter_add {name} {layout}"
+        ) if x.dtype.kind in "iub" else np.testing.assert_allclose(
             as_wide(target), wide, atol=float(spacing(np.full((), 40.0), x.dtype))
         )
 
@@ -196,7 +203,9 @@ def test_index_and_index_put(table: KernelTable, layout: str) -> None:
             if x.dtype.kind in "iub":
                 np.testing.assert_array_equal(target, expected)
             else:
-                np.testing.assert_allclose(as_wide(target), expected, atol=float(spacing(np.full((), 40.0), x.dtype)))
+                np.testing.assert_allclose(
+                    as_wide(target), expected, atol=float(spacing(np.full((), 40.0), x.dtype))
+                )
 
 
 def test_wrong_indices_change_nothing(table: KernelTable) -> None:

@@ -3,10 +3,14 @@
 `load` is called by the dispatcher the first time this backend is used; until then only the manifest is read.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from tenora_dispatch.contract import Registry
 from tenora_dispatch.masks import KernelFlag
-
 from tenora_reference import dtypes, index, linalg, movement, pointwise, random, reduce, sort, transcendental
+
+Kernel = Callable[..., Any]
 
 # NumPy reads and writes arrays of any strides and broadcasts by itself.
 _ANY_LAYOUT = KernelFlag.STRIDED | KernelFlag.NEGATIVE_STRIDES | KernelFlag.STRIDED_OUT
@@ -16,7 +20,7 @@ _NUMERIC = dtypes.NUMBERS + dtypes.COMPLEX
 _INEXACT = dtypes.FLOATS + dtypes.COMPLEX
 _WHOLE = dtypes.BOOL + dtypes.INTEGERS
 
-_POINTWISE = {
+_POINTWISE: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "neg": (pointwise.neg, _NUMERIC),
     "abs": (pointwise.absolute, dtypes.EVERY),
     "sign": (pointwise.sign, dtypes.NUMBERS),
@@ -37,7 +41,7 @@ _POINTWISE = {
     "add": (pointwise.add, dtypes.EVERY),
     "sub": (pointwise.sub, _NUMERIC),
     "mul": (pointwise.multiply, dtypes.EVERY),
-    "div": (pointwise.div, _NUMERIC),
+    "div": (pointwise.divide, _INEXACT),
     "pow": (pointwise.power, _NUMERIC),
     "maximum": (pointwise.maximum, dtypes.REALS),
     "minimum": (pointwise.minimum, dtypes.REALS),
@@ -58,7 +62,7 @@ _POINTWISE = {
     "bitwise_xor": (pointwise.bitwise_xor, _WHOLE),
 }
 
-_OTHERS = {
+_OTHERS: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "where": (pointwise.where, dtypes.BOOL),
     "copy": (movement.copy, dtypes.EVERY),
     "fill": (movement.fill, dtypes.EVERY),

@@ -35,7 +35,7 @@ def fill(*inputs: Array, value: complex, out: Array) -> None:
 @silent
 def iota(*, start: float, step: float, out: Array, **_: object) -> None:
     """start + i * step along the one dimension of `out`."""
-    steps = np.arange(out.size, dtype=np.float64 if _fractional(start, step) else np.int64)
+    steps: Array = np.arange(out.size, dtype=np.float64 if _fractional(start, step) else np.int64)
     np.copyto(out, start + steps * step, casting="unsafe")
 
 

@@ -45,36 +45,6 @@ def rounding(ufunc: np.ufunc) -> Kernel:
     return kernel
 
 
-def add(input: Array, other: Array, *, alpha: float = 1, out: Array) -> None:
-    """input + alpha * other."""
-    quiet.run(np.add, input, other if alpha == 1 else _scaled(other, alpha), out)
-
-
-def sub(input: Array, other: Array, *, alpha: float = 1, out: Array) -> None:
-    """input - alpha * other."""
-    quiet.run(np.subtract, input, other if alpha == 1 else _scaled(other, alpha), out)
-
-
-def _scaled(other: Array, alpha: float) -> Array:
-    return quiet.run(np.multiply, other, np.asarray(alpha).astype(other.dtype))
-
-
-def div(input: Array, other: Array, *, rounding_mode: str | None = None, out: Array) -> None:
-    """True division, or the quotient rounded down ("floor") or towards zero ("trunc")."""
-    if rounding_mode is None:
-        quiet.run(np.true_divide, input, other, out)
-    elif rounding_mode == "floor":
-        floor_divide(input, other, out=out)
-    elif is_floating(out.dtype):
-        quiet.run(np.trunc, quiet.run(np.true_divide, input, other), out)
-    else:
-        _refuse_zero(other)
-        # Truncation from the floored quotient: one more where the signs differ and something is left over.
-        floored = quiet.run(np.floor_divide, input, other)
-        inexact = (floored * other != input) & ((input < 0) != (other < 0))
-        np.add(floored, inexact, out=out, casting="unsafe")
-
-
 def floor_divide(input: Array, other: Array, *, out: Array) -> None:
     """Quotient rounded down, Python's rule for signs."""
     if not is_floating(out.dtype):
@@ -141,7 +111,10 @@ ceil = rounding(np.ceil)
 trunc = rounding(np.trunc)
 round_half_to_even = rounding(np.rint)
 logical_not = unary(np.logical_not)
+add = binary(np.add)
+sub = binary(np.subtract)
 multiply = binary(np.multiply)
+divide = binary(np.true_divide)
 maximum = binary(np.maximum)
 minimum = binary(np.minimum)
 equal = binary(np.equal)

@@ -17,12 +17,12 @@ Kernel = Callable[..., Any]
 
 def _reduce(ufunc: np.ufunc, input: Array, dim: Sequence[int], out: Array) -> None:
     axes = tuple(dim)
+    reduce: Callable[..., Any] = ufunc.reduce
     if is_half(input.dtype):
-        wide = quiet.run(ufunc.reduce, input.astype(np.float32), axes, None, None, True)
+        wide = quiet.run(reduce, input.astype(np.float32), axis=axes, keepdims=True)
         np.copyto(out, wide, casting="unsafe")
     else:
-        # positional: axis, dtype, out, keepdims
-        quiet.run(ufunc.reduce, input, axes, out.dtype, out, True)
+        quiet.run(reduce, input, axis=axes, dtype=out.dtype, out=out, keepdims=True)
 
 
 def sum(input: Array, *, dim: Sequence[int], keepdim: bool = False, dtype: Any = None, out: Array) -> None:
