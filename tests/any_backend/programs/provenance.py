@@ -1,4 +1,5 @@
-"""Prints, for each BACKEND:DEVICE given, whose kernels ran in a training step; the engine's event ring tells."""
+"""Prints, for each BACKEND:DEVICE given, whose kernels ran in a training step, and whose in a backward outside of
+`use_backend`; the engine's event ring tells."""
 
 import json
 import sys
@@ -6,19 +7,27 @@ import sys
 import train
 
 import tenora
-from tenora_engine import _engine
+
+
+def computed(recorded):
+    """Names of the backends whose kernels ran."""
+    assert recorded.dropped == 0
+    return sorted({event["backend"] for event in recorded.events if event["kind"] == "kernel"})
 
 
 def kernels_of(name, device):
-    """Names of the backends whose kernels ran."""
+    """Backends of a whole step, and of a backward alone."""
     x, y = train.data(device)
     weights = train.parameters(device)
+    with tenora.use_backend(name), tenora.profiler.profile() as step:
+        train.step(x, y, weights)
     with tenora.use_backend(name):
-        train.step(x, y, weights)
-        _engine.ring_start(100_000)
-        train.step(x, y, weights)
-        _engine.ring_stop()
-    return sorted({event["backend"] for event in _engine.ring_take() if event["kind"] == "kernel"})
+        product = x @ weights[0]
+        loss = (product * product).exp().sum()
+        one = tenora.ones_like(loss)
+    with tenora.profiler.profile() as backward:
+        loss.backward(one)
+    return computed(step), computed(backward)
 
 
 print(
