@@ -188,6 +188,21 @@ def test_unreadable_metadata_hides_only_itself(install, table, points):
     assert all("dist_of_mine" in row.name or row.name == "mine" for row in broken)
 
 
+def test_metadata_without_a_name_is_a_row(install, table):
+    home = install("mine")
+    (next(home.parent.glob("*.dist-info")) / "METADATA").write_text("Summary: nothing else\n")
+    broken = [row for row in table.rows() if "dist_of_mine" in row.name]
+    assert [row.state for row in broken] == [State.FAILED]
+    assert "states no Name or no Version" in broken[0].reason()
+
+
+def test_a_description_does_not_change_the_version(install, table):
+    home = install("mine")
+    metadata = next(home.parent.glob("*.dist-info")) / "METADATA"
+    metadata.write_text(metadata.read_text().replace("\n", "\r\n") + "\r\nVersion: 9\r\nName: other\r\n")
+    assert (table.find("mine").distribution, table.find("mine").version) == ("dist-of-mine", "1.5")
+
+
 def test_unknown_name_tells_all_that_helps(install, table):
     install("mine")
     install("broken", manifest="name = ")

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import importlib_metadata
 
 from tenora_dispatch import opset
+from tenora_hooks.entrypoints import identity
 
 PROTOCOL_VERSION = "1.0"
 PROTOCOL_OLDEST = "1.0"
@@ -105,6 +106,6 @@ def disagreement(axis: str, offered: str, accepted: VersionRange) -> str | None:
 def own_version() -> str:
     """The version of the distribution `tenora`, or "0" when this is run from a source tree that is not installed."""
     try:
-        return importlib_metadata.version("tenora")
+        return identity(importlib_metadata.distribution("tenora"))[1]
     except importlib_metadata.PackageNotFoundError:
         return "0"
