@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -44,10 +45,9 @@ class Json {
         ++p_;
         return true;
     }
-    bool word(const char* w) {
-        size_t n = std::strlen(w);
-        if (size_t(end_ - p_) < n || std::strncmp(p_, w, n) != 0) return false;
-        p_ += n;
+    bool word(std::string_view w) {
+        if (!std::string_view(p_, size_t(end_ - p_)).starts_with(w)) return false;
+        p_ += w.size();
         return true;
     }
     bool string() {
