@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 from conftest import pip_install, run_python
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+NAME = re.compile(r"`([^`\n]+)`")
 FENCE = re.compile(r"^```(\w+)(?: (file=\S+|run|output))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -64,3 +66,36 @@ def run_line(line: str, folder: Path, environment: dict[str, str]) -> None:
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     if line == "tenora doctor":
         assert any(row.split()[:2] == ["tutor", "READY"] for row in done.stdout.splitlines()), done.stdout
+
+
+def test_one_op_runs():
+    (program,) = [text for _, role, text in blocks("one-op.md") if role == "run"]
+    (output,) = [text for _, role, text in blocks("one-op.md") if role == "output"]
+    done = run_python(["-c", program])
+    assert (done.stdout, done.stderr) == (output, "")
+
+
+def statements() -> list[tuple[list[Path], list[str]]]:
+    """Files and names that a paragraph or item of one-op.md mentions."""
+    text = re.sub(
+        r"^```.*?^```$", "", (DOCS / "one-op.md").read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL
+    )
+    found = []
+    for item in re.split(r"\n\n|\n- ", text):
+        words = NAME.findall(item)
+        files = [word for word in words if "/" in word]
+        names = [word for word in words if re.fullmatch(r"\w+", word) or word == "mul = op("]
+        if files:
+            found.append(([ROOT / file for file in files], names))
+    return found
+
+
+def test_one_op_names_what_is_there():
+    assert len(statements()) > 15
+    for files, names in statements():
+        missing = [str(file) for file in files if not file.is_file()]
+        assert not missing, missing
+        texts = "\n".join(file.read_text(encoding="utf-8") for file in files)
+        # Names of the program itself, such as a and b, are not names of the files.
+        absent = [name for name in names if len(name) > 1 and not re.search(rf"\b{re.escape(name)}", texts)]
+        assert not absent, f"{absent} not in {[file.name for file in files]}"
