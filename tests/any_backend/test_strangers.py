@@ -56,3 +56,37 @@ def test_memory_errors_options_and_devices_of_a_stranger(strangers):
     done = run_python([str(HERE / "programs" / "rock.py")], path=strangers)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.splitlines()[-1] == "every check passed"
+
+
+WHO = (
+    "import tenora; tenora.ones(2) + 1; import tenora_dispatch; print(tenora_dispatch.current_backend('cpu'))"
+)
+
+
+def test_environment_and_configuration_choose(strangers, tmp_path):
+    config = {"TENORA_CONFIG_DIR": str(tmp_path)}
+    before = run_python(["-c", WHO], path=strangers, env=config).stdout.strip()
+    assert before in ("reference", "cpu_mkl")
+    assert run_python(["-m", "tenora", "use", "stranger_py"], path=strangers, env=config).returncode == 0
+    assert run_python(["-c", WHO], path=strangers, env=config).stdout.strip() == "stranger_py"
+    env = config | {"TENORA_BACKEND": "stranger_c,reference"}
+    assert run_python(["-c", WHO], path=strangers, env=env).stdout.strip() == "reference"
+    wrong = run_python(["-c", WHO], path=strangers, env=config | {"TENORA_BACKEND": "strangerpy"})
+    assert wrong.returncode != 0 and "Did you mean 'stranger_py'?" in wrong.stderr
+
+
+def test_many_threads_make_the_first_call(strangers):
+    program = (
+        "import threading, tenora\n"
+        "barrier, results = threading.Barrier(8), []\n"
+        "def work():\n"
+        "    barrier.wait()\n"
+        "    results.append((tenora.ones(3).to('rock') + 1).cpu().tolist())\n"
+        "threads = [threading.Thread(target=work) for _ in range(8)]\n"
+        "[thread.start() for thread in threads]\n"
+        "[thread.join() for thread in threads]\n"
+        "assert results == [[2.0, 2.0, 2.0]] * 8, results\n"
+    )
+    for _ in range(3):
+        done = run_python(["-c", program], path=strangers)
+        assert done.returncode == 0, done.stderr

@@ -30,6 +30,7 @@ from tenora_dispatch.errors import (
     BackendError,
     BackendNotFoundError,
     ConfigurationError,
+    did_you_mean,
 )
 from tenora_dispatch.lifecycle import OUT, BackendRow, BackendTable, State
 
@@ -240,8 +241,9 @@ class Chooser:
             advice = f"Choose one: tenora use {rows[0].name}"
         else:
             advice = (
-                f"Devices with a backend: {', '.join(known) or 'none'}. Install one; see `tenora backends`."
+                f"Devices with a backend: {', '.join(known) or 'none'}.{did_you_mean(device_type, known)}"
             )
+            advice += " `tenora backends` lists what is installed."
         return BackendNotFoundError(
             f"[backend] no backend computes on '{device_type}': got {', '.join(serving_names) or 'none installed'}, "
             f"expected one. {advice}"

@@ -1,7 +1,7 @@
 """What happens when neither a kernel nor a composite exists for an op on the chosen backend.
 
 - `"error"` (the default): `NotSupportedError`. `"warn"` and `"allow"`: the reference computes it on the host, counted
-  in `fallbacks()`; "warn" says so once per op and backend.
+  in `fallbacks()`; "warn" says so with a Python warning each time.
 - The mode belongs to the thread, like the gradient mode.
 """
 

@@ -1,6 +1,7 @@
 """What a device of a stranger's own does: placement, copies, errors, options, threads. Run beside `stranger_c`."""
 
 import threading
+import warnings
 
 import tenora
 import tenora_dispatch
@@ -39,6 +40,17 @@ def main():
         "does not serve this device",
         lambda: tenora.use_backend("stranger_c", device="cpu").__enter__(),
     )
+
+    tenora.set_default_backend("stranger_py")
+    assert tenora_dispatch.current_backend("cpu") == "stranger_py"
+    tenora.set_default_backend(None)
+    assert tenora_dispatch.current_backend("cpu") != "stranger_py"
+    with tenora_dispatch.fallback("warn"), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        x.cumsum(0)
+    assert "[cumsum] computed by reference on the host" in str(caught[0].message)
+    raises(RuntimeError, "Did you mean 'rock'", lambda: x.to("rokc"))
+    assert tenora.rock.device_count() == 2 and tenora.rock.is_available()
 
     seen = []
     with tenora.use_backend("stranger_py"):

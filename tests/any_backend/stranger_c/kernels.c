@@ -247,12 +247,12 @@ static int32_t scatter_add(const tnr_call* call) { return along(call, 1, 1); }
 #define REDUCE(name, start, function)                 \
     static reduce_state s_##name = {start, function}; \
     KERNEL(name, reduce, 0, &s_##name)
-#define EACH_POINTWISE(X)                                                                                   \
-    X(copy)                                                                                                 \
-    X(neg)                                                                                                  \
-    X(abs) X(sign) X(exp) X(log) X(sqrt) X(tanh) X(erf) X(logical_not) X(isnan) X(add) X(sub) X(mul) X(div) \
-        X(pow) X(maximum) X(minimum) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or)       \
-            X(where)
+/* clang-format off */
+#define EACH_POINTWISE(X) \
+    X(copy) X(neg) X(abs) X(sign) X(exp) X(log) X(sqrt) X(tanh) X(erf) X(logical_not) X(isnan) \
+    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) \
+    X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(where)
+/* clang-format on */
 EACH_POINTWISE(POINTWISE)
 REDUCE(sum, 0, f_add)
 REDUCE(prod, 1, f_mul)
@@ -266,16 +266,10 @@ KERNEL(gather, gather, 0, NULL)
 KERNEL(scatter, scatter, 0, NULL)
 KERNEL(scatter_add, scatter_add, 0, NULL)
 
+/* clang-format off */
 #define ADDRESS(name) &k_##name,
-const tnr_kernel* const rock_kernels[] = {EACH_POINTWISE(ADDRESS) & k_sum,
-                                          &k_prod,
-                                          &k_amax,
-                                          &k_amin,
-                                          &k_any,
-                                          &k_all,
-                                          &k_fill,
-                                          &k_matmul,
-                                          &k_gather,
-                                          &k_scatter,
-                                          &k_scatter_add};
+const tnr_kernel* const rock_kernels[] = {
+    EACH_POINTWISE(ADDRESS)
+    &k_sum, &k_prod, &k_amax, &k_amin, &k_any, &k_all, &k_fill, &k_matmul, &k_gather, &k_scatter, &k_scatter_add};
+/* clang-format on */
 const uint32_t rock_kernel_count = sizeof rock_kernels / sizeof rock_kernels[0];

@@ -27,7 +27,7 @@ def run_backends(arguments: argparse.Namespace) -> int:
         print("No backend is installed. Install one: pip install --force-reinstall tenora")
         return 1
     chosen = _chosen()
-    print(text.table(("NAME", "STATE", "DEVICES", "CHOSEN BY", "FROM"), [_line(row, chosen) for row in rows]))
+    print(text.table(("NAME", "STATE", "DEVICES", "CHOSEN", "FROM"), [_line(row, chosen) for row in rows]))
     for row in rows:
         if row.cause:
             print(f"\n{row.name} is {row.state}:\n{text.indented(str(row.cause))}")
@@ -44,9 +44,9 @@ def _chosen() -> dict[str, str | None]:
 def _line(row: BackendRow, chosen: dict[str, str | None]) -> tuple[str, ...]:
     devices = " ".join(kind + ("*" if chosen.get(kind) == row.name else "") for kind in row.device_types)
     manifest = row.manifest
-    way = "name"
+    way = "by-name"
     if manifest is not None:
-        way = "auto" if manifest.auto else "reference" if manifest.reference else "name"
+        way = "automatic" if manifest.auto else "reference" if manifest.reference else "by-name"
     return (row.name, row.state.value, devices or "?", way, f"{row.distribution} {row.version}".strip())
 
 
