@@ -30,12 +30,17 @@ ARRAYS: dict[str, Any] = {
     "cube": np.arange(8).reshape(2, 2, 2),
     "complex": np.array([1 + 2j, -0.5 - 1j], np.complex64),
     "long line": np.arange(40) * 1000,
+    "long floats": np.linspace(0, 1, 40, dtype=np.float32).reshape(2, 20),
+    "summary cube": np.arange(8000, dtype=np.float64).reshape(20, 20, 20) / 7,
+    "zeros": np.zeros((2, 2), np.float32),
+    "half": np.array([0.1, 0.25], np.float16),
+    "negative zero": np.array([-0.0, 0.0], np.float32),
 }
 
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_repr_equals_pytorchs(name: str) -> None:
-    assert repr(tenora.tensor(ARRAYS[name])) == repr(torch.tensor(ARRAYS[name]))
+    assert repr(tenora.tensor(ARRAYS[name])).replace("tenora.", "torch.") == repr(torch.tensor(ARRAYS[name]))
 
 
 def test_repr_tells_of_gradients() -> None:

@@ -1,8 +1,9 @@
-"""How a tensor prints: PyTorch's form, written with NumPy's number formatting."""
+"""How a tensor prints: PyTorch's form, element by element over a NumPy view."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -78,9 +79,7 @@ def format_tensor(tensor: Tensor) -> str:
         if plain.ndim != 1:
             suffixes.insert(0, f"size={tuple(plain.shape)}")
     else:
-        body = _format_array(
-            plain.cpu().numpy() if str(plain.dtype) != "tenora.bfloat16" else _widened(plain)
-        )
+        body = _format_array(_host_array(plain), len(_PREFIX))
     text = _PREFIX + body
     for suffix in suffixes:
         last = len(text) - text.rfind("\n") - 1
@@ -92,15 +91,21 @@ def format_tensor(tensor: Tensor) -> str:
     return text + ")"
 
 
-def _widened(tensor: Tensor) -> np.ndarray[Any, Any]:
-    return tensor.float().cpu().numpy()
+def _host_array(tensor: Tensor) -> np.ndarray[Any, Any]:
+    """The elements as an array of NumPy's own types: half types widened, they print the same."""
+    widened = tensor.float() if tensor.dtype in (tenora_engine.bfloat16, tenora_engine.float16) else tensor
+    return widened.cpu().numpy()
 
 
 def _suffixes(tensor: Tensor) -> list[str]:
     suffixes = []
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")
-    inferred = (tenora_engine.default_dtype(), tenora_engine.int64, tenora_engine.bool)
+    default = tenora_engine.default_dtype()
+    complex_default = (
+        tenora_engine.complex128 if default == tenora_engine.float64 else tenora_engine.complex64
+    )
+    inferred = (default, complex_default, tenora_engine.int64, tenora_engine.bool)
     if tensor.dtype not in inferred or (tensor.numel() == 0 and tensor.dtype != inferred[0]):
         suffixes.append(f"dtype={tensor.dtype}")
     if tensor.grad_fn is not None:
@@ -110,63 +115,78 @@ def _suffixes(tensor: Tensor) -> list[str]:
     return suffixes
 
 
-def _format_array(array: np.ndarray[Any, Any]) -> str:
-    options = _options
-    formatter: dict[str, Any] = {}
-    if array.dtype.kind == "f":
-        formatter = {"float_kind": _float_formatter(_visible(array))}
-    elif array.dtype.kind == "c":
-        visible = _visible(array)
-        real, imaginary = _float_formatter(visible.real), _float_formatter(visible.imag)
-        formatter = {
-            "complex_kind": lambda value: (
-                real(value.real)
-                + ("-" if math.copysign(1, value.imag) < 0 else "+")
-                + imaginary(abs(value.imag)).strip()
-                + "j"
-            )
-        }
-    elif array.dtype.kind in "iu":
-        width = max(len(str(value)) for value in _visible(array).ravel())
-        formatter = {"int_kind": lambda value: str(value).rjust(width)}
-    elif array.dtype.kind == "b":
-        width = 4 if _visible(array).all() else 5
-        formatter = {"bool": lambda value: str(bool(value)).rjust(width)}
+def _format_array(array: np.ndarray[Any, Any], indent: int) -> str:
+    visible = _visible(array)
+    one, width = _formatter(visible)
     if array.ndim == 0:
-        return next(iter(formatter.values()))(array[()]).strip()
-    return np.array2string(
-        array,
-        separator=", ",
-        prefix=_PREFIX,
-        suffix="",
-        threshold=options.threshold,
-        edgeitems=options.edgeitems,
-        max_line_width=options.linewidth,
-        formatter=formatter,
-    )
+        return one(array[()]).strip()
+    return _nested(array, one, width, indent, array.size > _options.threshold)
+
+
+def _edges(size: int, summarise: bool) -> tuple[list[int], list[int]]:
+    """Positions before and after the dots; nothing after them when everything is shown."""
+    edge = _options.edgeitems
+    if summarise and size > 2 * edge:
+        return list(range(edge)), list(range(size - edge, size))
+    return list(range(size)), []
+
+
+def _nested(
+    array: np.ndarray[Any, Any], one: Callable[[Any], str], width: int, indent: int, summarise: bool
+) -> str:
+    head, tail = _edges(array.shape[0], summarise)
+    if array.ndim == 1:
+        # The dots are one more item, set off by a space of their own.
+        items = [one(array[i]) for i in head] + ([" ..."] if tail else []) + [one(array[i]) for i in tail]
+        per_line = max(1, (_options.linewidth - indent) // (width + 2))
+        lines = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
+    rows = [_nested(array[i], one, width, indent + 1, summarise) for i in head]
+    rows += ["..."] if tail else []
+    rows += [_nested(array[i], one, width, indent + 1, summarise) for i in tail]
+    return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(rows) + "]"
 
 
 def _visible(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The elements that will be printed: all, or the edges of a large array."""
     if array.size <= _options.threshold:
         return array
-    edge = _options.edgeitems
     for axis, size in enumerate(array.shape):
-        if size > 2 * edge:
-            array = np.take(array, [*range(edge), *range(size - edge, size)], axis=axis)
+        head, tail = _edges(size, True)
+        array = np.take(array, head + tail, axis=axis)
     return array
 
 
-def _float_formatter(values: np.ndarray[Any, Any]) -> Any:
-    """One width for all: whole numbers as `3.`, others with the chosen digits, scientific when the range is wide."""
+def _formatter(values: np.ndarray[Any, Any]) -> tuple[Callable[[Any], str], int]:
+    """The text of one element, and the width that all elements are set to."""
+    if values.dtype.kind == "f":
+        return _float_formatter(values)
+    if values.dtype.kind == "c":
+        (real, real_width), (imaginary, imaginary_width) = map(_float_formatter, (values.real, values.imag))
+
+        def both(value: Any) -> str:
+            sign = "-" if math.copysign(1, value.imag) < 0 else "+"
+            return real(value.real) + sign + imaginary(abs(value.imag)).strip() + "j"
+
+        return both, real_width + imaginary_width + 1
+    texts = [str(value) for value in values.ravel().tolist()]
+    width = max(map(len, texts))
+    return lambda value: str(value).rjust(width), width
+
+
+def _float_formatter(values: np.ndarray[Any, Any]) -> tuple[Callable[[Any], str], int]:
+    """Whole numbers as `3.`, others with the chosen digits, all scientific when the range is wide.
+
+    Only finite numbers other than zero decide; the thresholds (a range of 1,000, 1e8 and 1e-4) are PyTorch's.
+    """
     precision = _options.precision
     wide = values.astype(np.float64, copy=False).ravel()
-    finite = np.abs(wide[np.isfinite(wide) & (wide != 0)])
-    whole = bool(np.all(wide[np.isfinite(wide)] == np.rint(wide[np.isfinite(wide)])))
-    largest, smallest = (float(finite.max()), float(finite.min())) if finite.size else (0.0, 1.0)
+    telling = wide[np.isfinite(wide) & (wide != 0)]
+    whole = bool(np.all(telling == np.rint(telling)))
     scientific = _options.sci_mode
-    if scientific is None:
-        scientific = largest > 1e8 or (not whole and (largest / smallest > 1e3 or smallest < 1e-4))
+    if scientific is None and telling.size:
+        largest, smallest = float(np.abs(telling).max()), float(np.abs(telling).min())
+        scientific = largest > 1e8 or largest / smallest > 1e3 or (not whole and smallest < 1e-4)
 
     def one(value: float) -> str:
         if not math.isfinite(value):
@@ -175,5 +195,5 @@ def _float_formatter(values: np.ndarray[Any, Any]) -> Any:
             return f"{value:.{precision}e}"
         return f"{value:.0f}." if whole else f"{value:.{precision}f}"
 
-    width = max(len(one(float(value))) for value in wide)
-    return lambda value: one(float(value)).rjust(width)
+    width = max((len(one(float(value))) for value in telling), default=1)
+    return lambda value: one(float(value)).rjust(width), width

@@ -21,29 +21,29 @@ def manual_seed(seed: int) -> Generator:
     >>> bool((a == b).all())
     True
     """
-    return default_generator.manual_seed(seed)
+    return default_generator().manual_seed(seed)
 
 
 def seed() -> int:
     """Seeds the default generator from the operating system and returns the seed."""
     value = secrets.randbits(63)
-    default_generator.manual_seed(value)
+    default_generator().manual_seed(value)
     return value
 
 
 def initial_seed() -> int:
     """The seed of the default generator."""
-    return int(default_generator.seed)
+    return int(default_generator().initial_seed())
 
 
 def get_rng_state() -> Tensor:
     """The state of the default generator, as a uint8 tensor."""
-    return default_generator.get_state()
+    return default_generator().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
     """Sets the state that `get_rng_state` returned."""
-    default_generator.set_state(new_state)
+    default_generator().set_state(new_state)
 
 
 @contextmanager
