@@ -22,32 +22,39 @@ Backend backends[kMaxBackends];
 std::atomic<int> count_backends{0};
 
 [[noreturn]] void refuse_kernel(BackendId id, std::string_view op, std::string message) {
-    Error e(ErrorKind::Value, "registration", std::string(op), text("[", op, "] backend ", backends[id].name, ": ", message));
+    Error e(ErrorKind::Value, "registration", std::string(op),
+            text("[", op, "] backend ", backends[id].name, ": ", message));
     e.backend = backends[id].name;
     throw e;
 }
 
 constexpr uint32_t kKnownFlags = TNR_KERNEL_STRIDED | TNR_KERNEL_NEGATIVE_STRIDES | TNR_KERNEL_STRIDED_OUT |
-                                 TNR_KERNEL_BROADCAST | TNR_KERNEL_ACCUMULATE | TNR_KERNEL_INPLACE | TNR_KERNEL_BLOCKS;
+                                 TNR_KERNEL_BROADCAST | TNR_KERNEL_ACCUMULATE | TNR_KERNEL_INPLACE |
+                                 TNR_KERNEL_BLOCKS;
 
 void check_entry(BackendId id, std::string_view name, const KernelEntry& entry) {
-    if (!entry.run) refuse_kernel(id, name, "wrong argument `run`: got NULL, expected a function. Pass the kernel.");
+    if (!entry.run)
+        refuse_kernel(id, name, "wrong argument `run`: got NULL, expected a function. Pass the kernel.");
     if (!entry.dtypes || entry.dtypes & ~TNR_MASK_ALL)
-        refuse_kernel(id, name, text("wrong argument `dtypes`: got ", entry.dtypes, ", expected a non-empty mask of ",
-                      int(TNR_DTYPE_COUNT), " bits. Use TNR_MASK(...)."));
+        refuse_kernel(id, name,
+                      text("wrong argument `dtypes`: got ", entry.dtypes, ", expected a non-empty mask of ",
+                           int(TNR_DTYPE_COUNT), " bits. Use TNR_MASK(...)."));
     if (entry.flags & ~kKnownFlags)
-        refuse_kernel(id, name, text("wrong argument `flags`: got ", entry.flags, ", expected TNR_KERNEL_* bits only. ",
-                      "Remove the unknown bits or update tenora."));
+        refuse_kernel(id, name,
+                      text("wrong argument `flags`: got ", entry.flags, ", expected TNR_KERNEL_* bits only. ",
+                           "Remove the unknown bits or update tenora."));
 }
 
 void check_op(BackendId id, Op& op) {
     const OpSpec& s = op.spec;
     if (s.implementation == Implementation::View || s.implementation == Implementation::Function)
-        refuse_kernel(id, s.name, "wrong op: got a kernel for a view or function op, expected an op that computes. "
+        refuse_kernel(id, s.name,
+                      "wrong op: got a kernel for a view or function op, expected an op that computes. "
                       "Leave it to tenora.");
     if (op.kernel_op != op.id)
-        refuse_kernel(id, s.name, text("wrong op: got a kernel for '", s.name, "', expected one for '", s.kernel,
-                      "', which serves it. Register that one."));
+        refuse_kernel(id, s.name,
+                      text("wrong op: got a kernel for '", s.name, "', expected one for '", s.kernel,
+                           "', which serves it. Register that one."));
     if (!op.has_rules && s.n_out != 0 && s.implementation != Implementation::Structural &&
         s.implementation != Implementation::Composite)
         refuse_kernel(id, s.name, "op has no shape rule. Give its record rules first.");
@@ -64,7 +71,8 @@ Backend& add_backend(std::string_view name, std::string_view version, std::span<
     int id = count_backends.load(std::memory_order_relaxed);
     if (name.empty() || find_backend(name) >= 0)
         fail(ErrorKind::Value, "registration", "",
-             text("backend name is not free: got '", name, "', expected a new name. Unload or rename one of the two."));
+             text("backend name is not free: got '", name,
+                  "', expected a new name. Unload or rename one of the two."));
     if (id >= kMaxBackends)
         fail(ErrorKind::Runtime, "registration", "",
              text("too many backends: got ", id + 1, ", expected at most ", kMaxBackends, ". Load fewer."));
@@ -97,14 +105,16 @@ void register_kernel(BackendId id, std::string_view name, const KernelEntry& ent
     Op* op = find_op(name);
     if (!op) {
         auto close = nearest(name, op_names());
-        refuse_kernel(id, name, text("unknown op: got '", name, "', expected an op of tenora or of a loaded plugin. ",
-                      close.empty() ? std::string("See `tenora ops`.") : text("Nearest: ", close, ".")));
+        refuse_kernel(id, name,
+                      text("unknown op: got '", name, "', expected an op of tenora or of a loaded plugin. ",
+                           close.empty() ? std::string("See `tenora ops`.") : text("Nearest: ", close, ".")));
     }
     check_entry(id, name, entry);
     check_op(id, *op);
     std::lock_guard lock(registry_mutex);
     if (op->kernels[id].load(std::memory_order_relaxed))
-        refuse_kernel(id, name, "kernel exists already: got a second one, expected one per op. Remove one of them.");
+        refuse_kernel(id, name,
+                      "kernel exists already: got a second one, expected one per op. Remove one of them.");
     op->kernels[id].store(new KernelEntry(entry), std::memory_order_release);
 }
 
@@ -124,7 +134,8 @@ BackendId choose_backend(uint8_t space_id) {
     BackendId id = hooks().choose_backend(space_id);
     if (id == kNoBackend || id >= backend_count())
         fail(ErrorKind::NotSupported, "backend", "",
-             text("no backend for ", space(space_id).name, ": got none, expected an installed one. See `tenora doctor`."));
+             text("no backend for ", space(space_id).name,
+                  ": got none, expected an installed one. See `tenora doctor`."));
     BackendId none = kNoBackend;
     default_backends[space_id].compare_exchange_strong(none, id);
     return id;

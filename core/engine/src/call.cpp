@@ -1,7 +1,9 @@
 // The dispatcher.
-//   - Fast path: a pointwise kernel, dense operands of one shape, dtype and device, numbers of no higher category. No rule
+//   - Fast path: a pointwise kernel, dense operands of one shape, dtype and device, numbers of no higher
+//   category. No rule
 //     runs and nothing is allocated but the result. Whatever does not fit goes the slow way.
-//   - Slow path: device, rules, implementation by kind. A kernel that declines gives way to the composite or structural plan,
+//   - Slow path: device, rules, implementation by kind. A kernel that declines gives way to the composite or
+//   structural plan,
 //     then to the fallback on the host if the user allowed it, then to NotSupported.
 //   - The tape is told last, once the results exist.
 #include <algorithm>
@@ -30,16 +32,21 @@ uint64_t needs_mask(std::span<const Operand> in) {
 bool fits(const Scalar& s, DType dtype) {
     if (!s.weak) return false;
     switch (s.kind) {
-        case Scalar::Kind::Bool: return true;
-        case Scalar::Kind::Int: return dtype != DType::Bool;
-        case Scalar::Kind::Float: return is_differentiable(dtype);
-        case Scalar::Kind::Complex: return is_complex(dtype);
+        case Scalar::Kind::Bool:
+            return true;
+        case Scalar::Kind::Int:
+            return dtype != DType::Bool;
+        case Scalar::Kind::Float:
+            return is_differentiable(dtype);
+        case Scalar::Kind::Complex:
+            return is_complex(dtype);
     }
     return false;
 }
 
 bool same_dense(const Tensor* a, const Tensor* b) {
-    if (!b->contiguous || a->dtype != b->dtype || !(a->device == b->device) || a->dl.ndim != b->dl.ndim) return false;
+    if (!b->contiguous || a->dtype != b->dtype || !(a->device == b->device) || a->dl.ndim != b->dl.ndim)
+        return false;
     for (int i = 0; i < a->dl.ndim; ++i)
         if (a->dl.shape[i] != b->dl.shape[i]) return false;
     return true;
@@ -50,9 +57,11 @@ struct FastScalar {
     int64_t dims[2];
     DLTensor dl;
     void set(const Scalar& s, DType dtype) {
-        if (dtype == DType::F32) *reinterpret_cast<uint32_t*>(data) = std::bit_cast<uint32_t>(
-            static_cast<decltype(0.0f)>(s.kind == Scalar::Kind::Float ? s.f : double(s.i)));
-        else store_scalar(s, dtype, data);
+        if (dtype == DType::F32)
+            *reinterpret_cast<uint32_t*>(data) = std::bit_cast<uint32_t>(
+                static_cast<decltype(0.0f)>(s.kind == Scalar::Kind::Float ? s.f : double(s.i)));
+        else
+            store_scalar(s, dtype, data);
         dims[0] = dims[1] = 0;
         dl = DLTensor{data, {1, 0}, 0, info(dtype).dl, dims, dims + 1, 0};
     }
@@ -68,10 +77,11 @@ void pass_stream(tnr_call& call, std::span<const Operand> in, Tensor* out) {
 }
 
 // The dense tensor whose shape, dtype and device every operand has; null: not a case for the fast path.
-const Tensor* fast_operands(const Op& op, std::span<const Operand> in, FastScalar& number, const DLTensor** descriptors,
-                            uint64_t* host_scalars) {
+const Tensor* fast_operands(const Op& op, std::span<const Operand> in, FastScalar& number,
+                            const DLTensor** descriptors, uint64_t* host_scalars) {
     const Tensor* x = in[0].tensor ? in[0].tensor : in.size() > 1 ? in[1].tensor : nullptr;
-    if (!x || !x->contiguous || !(op.fast_dtypes >> int(x->dtype) & 1) || x->numel * 16 > kFastBytes) return nullptr;
+    if (!x || !x->contiguous || !(op.fast_dtypes >> int(x->dtype) & 1) || x->numel * 16 > kFastBytes)
+        return nullptr;
     *host_scalars = 0;
     for (size_t i = 0; i < in.size(); ++i) {
         if (const Tensor* t = in[i].tensor) {
@@ -97,7 +107,8 @@ const KernelEntry* fast_entry(const Op& op, BackendId id, DType dtype) {
 }
 
 // The kernel may write into operand 0, which no other operand overlaps in part.
-bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand> in, const Tensor* target, DType dtype) {
+bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand> in, const Tensor* target,
+                 DType dtype) {
     if (!(entry->flags & TNR_KERNEL_INPLACE) || dtype != target->dtype || op.spec.checks_data ||
         op.spec.reads_self_for_inplace)
         return false;
@@ -106,8 +117,8 @@ bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand
 }
 
 // Result in *out, or in `target` (operand 0 itself) for in-place calls. False: not a case for the fast path.
-bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out, Tensor* target,
-               BackendId* used) {
+bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
+               Tensor* target, BackendId* used) {
     FastScalar number;
     const DLTensor* descriptors[2];
     tnr_call call;
@@ -140,11 +151,14 @@ bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> 
     call.workspace_size = 0;
     call.error = error;
     call.error_size = sizeof error;
-    if (x->device.space != 0) [[unlikely]] pass_stream(call, in, result);
+    if (x->device.space != 0) [[unlikely]]
+        pass_stream(call, in, result);
     int32_t status = entry->run(&call);
-    if (status == TNR_OK) [[likely]] return true;
+    if (status == TNR_OK) [[likely]]
+        return true;
     if (!target) *out = nullptr;
-    if (status == TNR_NOT_SUPPORTED || status == TNR_OUT_OF_MEMORY) return false;  // the slow path knows what to do
+    if (status == TNR_NOT_SUPPORTED || status == TNR_OUT_OF_MEMORY)
+        return false;  // the slow path knows what to do
     check_status(op, *used, x->device, status, error);
     return false;
 }
@@ -167,7 +181,8 @@ BackendId slow_call(const Op& op, std::span<const Operand> in, std::span<const A
     for (int i = 0; i < op.spec.n_out; ++i) {
         if (size_t(i) < target.size() && target[size_t(i)] && out[i].get() != target[size_t(i)])
             copy_into(target[size_t(i)], out[i].get(), current_backend(target[size_t(i)]->device.space));
-        else if (out[i] && modes().inference) out[i]->inference = true;
+        else if (out[i] && modes().inference)
+            out[i]->inference = true;
     }
     return c.backend;
 }
@@ -198,22 +213,30 @@ void run_rules(Call& c) {
     const Op& op = c.op;
     if (c.infer.attr.size() < size_t(op.spec.n_attr))
         fail(ErrorKind::Type, "argument", op.display(),
-             text("wrong number of attributes: got ", c.infer.attr.size(), ", expected ", op.spec.n_attr, ". Check the call."));
+             text("wrong number of attributes: got ", c.infer.attr.size(), ", expected ", op.spec.n_attr,
+                  ". Check the call."));
     if (c.in.size() < size_t(op.spec.n_in) && !op.spec.variadic)
         fail(ErrorKind::Type, "argument", op.display(),
-             text("wrong number of operands: got ", c.in.size(), ", expected ", op.spec.n_in, ". Check the call."));
+             text("wrong number of operands: got ", c.in.size(), ", expected ", op.spec.n_in,
+                  ". Check the call."));
     bool own_devices = op.spec.implementation == Implementation::Function || op.copies;
-    c.infer.device = own_devices && !c.in.empty() && c.in[0].tensor ? c.in[0].tensor->device : common_device(op, c.in);
+    c.infer.device =
+        own_devices && !c.in.empty() && c.in[0].tensor ? c.in[0].tensor->device : common_device(op, c.in);
     if (!op.has_rules) return;
-    if (op.dtype_rule) op.dtype_rule(c.infer);
-    else op.spec.python_dtype_rule(c.infer);
-    if (op.shape_rule) op.shape_rule(c.infer);
-    else op.spec.python_shape_rule(c.infer);
+    if (op.dtype_rule)
+        op.dtype_rule(c.infer);
+    else
+        op.spec.python_dtype_rule(c.infer);
+    if (op.shape_rule)
+        op.shape_rule(c.infer);
+    else
+        op.spec.python_shape_rule(c.infer);
 }
 
 void call(OpId id, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out) {
     Op& o = op(id);
-    o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // statistics: races lose counts
+    o.calls.store(o.calls.load(std::memory_order_relaxed) + 1,
+                  std::memory_order_relaxed);  // statistics: races lose counts
     uint64_t needs = modes_storage.grad && !modes_storage.inference ? needs_mask(in) : 0;
     BackendId used = kNoBackend;
     if (!o.fast_dtypes || in.size() != size_t(o.spec.n_in) || !fast_call(o, in, attr, out, nullptr, &used))
@@ -230,12 +253,14 @@ void call_raw(OpId id, std::span<const Operand> in, std::span<const Attr> attr, 
         slow_call(o, in, attr, out, {}, nullptr);
 }
 
-// ---- writing into given tensors: inplace.cpp decides what is allowed ------------------------------------------------
+// ---- writing into given tensors: inplace.cpp decides what is allowed
+// ------------------------------------------------
 
-BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> target) {
+BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr,
+                      std::span<Tensor* const> target) {
     BackendId used;
-    if (op.fast_dtypes && target.size() == 1 && in.size() == size_t(op.spec.n_in) && in[0].tensor == target[0] &&
-        fast_call(op, in, attr, nullptr, target[0], &used))
+    if (op.fast_dtypes && target.size() == 1 && in.size() == size_t(op.spec.n_in) &&
+        in[0].tensor == target[0] && fast_call(op, in, attr, nullptr, target[0], &used))
         return used;
     TensorRef out[kMaxOutputs];
     return slow_call(op, in, attr, out, target, nullptr);

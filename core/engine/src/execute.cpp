@@ -22,10 +22,12 @@ void make_view(Call& c) {
     const OutMeta& m = c.meta[0];
     c.backend = backend_or_none(base->device.space);
     if (!base->storage) {
-        c.result[0] = new_tensor(c.shape(), m.dtype, base->device);  // metadata-only operand: any memory of that shape
+        c.result[0] =
+            new_tensor(c.shape(), m.dtype, base->device);  // metadata-only operand: any memory of that shape
         return;
     }
-    c.result[0] = new_window(base->storage, c.shape(), {m.strides, size_t(m.rank)}, m.offset, m.dtype, base->device);
+    c.result[0] =
+        new_window(base->storage, c.shape(), {m.strides, size_t(m.rank)}, m.offset, m.dtype, base->device);
     if (base->inference) c.result[0]->inference = true;
     if (c.taped) make_view_of(c.result[0].get(), base);
 }
@@ -50,17 +52,20 @@ void check_result(Call& c) {
             }
             break;
         }
-        if (c.op.has_rules && (t->dtype != c.meta[i].dtype || !std::equal(t->shape().begin(), t->shape().end(), c.shape(i).begin(), c.shape(i).end())))
+        if (c.op.has_rules &&
+            (t->dtype != c.meta[i].dtype ||
+             !std::equal(t->shape().begin(), t->shape().end(), c.shape(i).begin(), c.shape(i).end())))
             fail(ErrorKind::Runtime, "result", c.op.display(),
-                 text("formula and rules disagree: got ", describe(t), ", expected ", c.meta[i].dtype, c.shape(i),
-                      ". Correct the op's record."));
+                 text("formula and rules disagree: got ", describe(t), ", expected ", c.meta[i].dtype,
+                      c.shape(i), ". Correct the op's record."));
     }
 }
 
 void run_function(Call& c) {
     if (!hooks().call_function)
-        fail(ErrorKind::NotSupported, "unsupported", c.op.display(),
-             "its Python function is not connected: got no caller, expected tenora_ops. Import tenora first.");
+        fail(
+            ErrorKind::NotSupported, "unsupported", c.op.display(),
+            "its Python function is not connected: got no caller, expected tenora_ops. Import tenora first.");
     hooks().call_function(c.op, c.in, c.infer.attr, c.result);
     c.recording = true;
     check_result(c);
@@ -71,7 +76,8 @@ void mark_views(Call& c) {
     Tensor* base = c.in.empty() ? nullptr : c.in[0].tensor;
     if (!c.taped || !base || !base->storage) return;
     for (int i = 0; i < c.op.spec.n_out; ++i)
-        if (c.result[i] && c.result[i]->storage == base->storage && !c.result[i]->is_view) make_view_of(c.result[i].get(), base);
+        if (c.result[i] && c.result[i]->storage == base->storage && !c.result[i]->is_view)
+            make_view_of(c.result[i].get(), base);
 }
 
 void run_plan(Call& c) {
@@ -92,9 +98,10 @@ BackendId reference_backend() {
     const Tensor* first = nullptr;
     for (const Operand& o : c.in)
         if (o.tensor && !first) first = o.tensor;
-    Error e(ErrorKind::NotSupported, "unsupported", std::string(c.op.display()),
-            text("[", c.op.display(), "] not supported: got ", first ? describe(first) : std::string("no tensor"), " on ",
-                 c.infer.device, ", where ", why.reason, ", expected a kernel. ", advice));
+    Error e(
+        ErrorKind::NotSupported, "unsupported", std::string(c.op.display()),
+        text("[", c.op.display(), "] not supported: got ", first ? describe(first) : std::string("no tensor"),
+             " on ", c.infer.device, ", where ", why.reason, ", expected a kernel. ", advice));
     e.backend = c.backend == kNoBackend ? "" : backend(c.backend).name;
     if (first) e.dtype = text(first->dtype);
     throw e;
@@ -104,7 +111,9 @@ BackendId reference_backend() {
 struct BackendOverride {
     uint8_t space_id;
     BackendId old;
-    BackendOverride(uint8_t s, BackendId id) : space_id(s), old(modes().override_backend[s]) { modes().override_backend[s] = id; }
+    BackendOverride(uint8_t s, BackendId id) : space_id(s), old(modes().override_backend[s]) {
+        modes().override_backend[s] = id;
+    }
     ~BackendOverride() { modes().override_backend[space_id] = old; }
 };
 
@@ -115,7 +124,8 @@ void note_fallback(const Call& c, BackendId reference, const Declined& why) {
     }
     hidden_event(int(RingKind::Fallback), &c.op, c.backend, 0, "computed by the reference on the host");
     if (modes().fallback == 1 && hooks().warn)
-        hooks().warn("fallback", text("[", c.op.display(), "] computed by ", backend(reference).name, " on the host: ", why.reason,
+        hooks().warn("fallback", text("[", c.op.display(), "] computed by ", backend(reference).name,
+                                      " on the host: ", why.reason,
                                       ". Allow it with fallback=\"allow\" or choose another backend."));
 }
 
@@ -123,10 +133,12 @@ void note_fallback(const Call& c, BackendId reference, const Declined& why) {
 
 void run_fallback(Call& c, const Declined& why) {
     BackendId reference = reference_backend();
-    if (modes().fallback == 0 || reference == kNoBackend || (reference == c.backend && c.infer.device.space == 0))
-        refuse_call(c, why, reference == kNoBackend || reference == c.backend
-                                ? "Choose another backend or dtype."
-                                : "Choose another backend or dtype, or allow fallback=\"warn\".");
+    if (modes().fallback == 0 || reference == kNoBackend ||
+        (reference == c.backend && c.infer.device.space == 0))
+        refuse_call(c, why,
+                    reference == kNoBackend || reference == c.backend
+                        ? "Choose another backend or dtype."
+                        : "Choose another backend or dtype, or allow fallback=\"warn\".");
     note_fallback(c, reference, why);
     Device device = c.infer.device;
     std::vector<Operand> in(c.in.begin(), c.in.end());
@@ -139,12 +151,14 @@ void run_fallback(Call& c, const Declined& why) {
         call_raw(c.op.id, in, attr, out);
     }
     for (int i = 0; i < c.op.spec.n_out; ++i)
-        c.result[i] = out[i] && !(out[i]->device == device) ? to_device(out[i].get(), device, false) : std::move(out[i]);
+        c.result[i] = out[i] && !(out[i]->device == device) ? to_device(out[i].get(), device, false)
+                                                            : std::move(out[i]);
 }
 
 namespace {
 
-// Operands as a composite computes with them: promoted like a kernel's, and half types in float32, rounded once at the end.
+// Operands as a composite computes with them: promoted like a kernel's, and half types in float32, rounded
+// once at the end.
 void widen_operands(Call& c, std::span<Operand> in) {
     for (size_t i = 0; i < in.size(); ++i) {
         in[i] = c.in[i];
@@ -175,8 +189,10 @@ void narrow_results(Call& c) {
 void run_program(Call& c, bool recording) {
     bool described = c.op.has_rules && !recording;
     SmallArray<Operand, 8> in(c.in.size());
-    if (described) widen_operands(c, in);
-    else std::copy(c.in.begin(), c.in.end(), in.data());
+    if (described)
+        widen_operands(c, in);
+    else
+        std::copy(c.in.begin(), c.in.end(), in.data());
     ProgramKey key = make_key(c.op, 0, in, nullptr, c.infer.attr);
     const Program* p = composite_program(c.op, key, in, c.infer.attr);
     SmallArray<Tensor*, 8> tensors(in.size());
@@ -222,7 +238,8 @@ std::vector<FallbackCount> fallback_counts() {
     std::lock_guard lock(fallback_mutex);
     std::vector<FallbackCount> counts;
     for (const auto& [key, calls] : fallback_calls)
-        counts.push_back({std::string(op(key.first).display()), key.second == kNoBackend ? "" : backend(key.second).name, calls});
+        counts.push_back({std::string(op(key.first).display()),
+                          key.second == kNoBackend ? "" : backend(key.second).name, calls});
     return counts;
 }
 
@@ -234,19 +251,27 @@ void reset_fallback_counts() {
 Explanation explain(OpId id, Device device, DType dtype) {
     const Op& o = op(id);
     Implementation kind = o.spec.implementation;
-    if (kind == Implementation::View) return {"view", "", "a window on the operand's memory; nothing is computed"};
-    if (kind == Implementation::Function) return {"function", "", "a Python function over other ops: its result size depends on data"};
+    if (kind == Implementation::View)
+        return {"view", "", "a window on the operand's memory; nothing is computed"};
+    if (kind == Implementation::Function)
+        return {"function", "", "a Python function over other ops: its result size depends on data"};
     BackendId used = current_backend(device.space);
     std::string name = backend(used).name;
     const KernelEntry* entry = kernel_entry(o, used);
     bool takes = entry && (entry->dtypes >> int(dtype) & 1);
-    std::string missing = entry ? text("the kernel of ", name, " does not take ", dtype) : text(name, " has no kernel for it");
-    if (takes) return {entry->python ? "python kernel" : "kernel", name, entry->supports ? "kernel, if it supports the exact call" : "kernel"};
-    if (kind == Implementation::Structural) return {"structural", name, text(missing, "; a plan over other ops runs")};
-    if (kind == Implementation::Composite) return {"composite", name, text(missing, "; its formula over other ops runs")};
+    std::string missing =
+        entry ? text("the kernel of ", name, " does not take ", dtype) : text(name, " has no kernel for it");
+    if (takes)
+        return {entry->python ? "python kernel" : "kernel", name,
+                entry->supports ? "kernel, if it supports the exact call" : "kernel"};
+    if (kind == Implementation::Structural)
+        return {"structural", name, text(missing, "; a plan over other ops runs")};
+    if (kind == Implementation::Composite)
+        return {"composite", name, text(missing, "; its formula over other ops runs")};
     BackendId reference = reference_backend();
     if (modes().fallback && reference != kNoBackend && reference != used)
-        return {"fallback", backend(reference).name, text(missing, "; the fallback through the host is allowed")};
+        return {"fallback", backend(reference).name,
+                text(missing, "; the fallback through the host is allowed")};
     return {"unsupported", name, missing};
 }
 

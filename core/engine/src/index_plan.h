@@ -1,4 +1,5 @@
-// How indexing with tensors is laid out: which dimensions are indexed and where their common shape goes in the result.
+// How indexing with tensors is laid out: which dimensions are indexed and where their common shape goes in
+// the result.
 #pragma once
 
 #include "tenora/op.h"
@@ -6,11 +7,11 @@
 namespace tenora {
 
 struct IndexPlan {
-    int count = 0;               // indexed dimensions
-    int dims[kMaxRank];          // ascending
+    int count = 0;       // indexed dimensions
+    int dims[kMaxRank];  // ascending
     int index_rank = 0;
     int64_t index_shape[kMaxRank];
-    int lead = 0;                // result dimensions before the index shape: adjacent indices stay in place, else first
+    int lead = 0;  // result dimensions before the index shape: adjacent indices stay in place, else first
     int result_rank = 0;
     int64_t result_shape[kMaxRank];
 };

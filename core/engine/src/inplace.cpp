@@ -1,7 +1,9 @@
 // Writing into given tensors: in-place ops, out=, assignment, fused steps.
 //   - Checks come first; the target is unchanged when a call fails.
-//   - The result dtype must be castable to the target's without losing a category, its shape must be the target's.
-//   - A target that overlaps itself is refused; one that overlaps another operand in part is refused where that is certain.
+//   - The result dtype must be castable to the target's without losing a category, its shape must be the
+//   target's.
+//   - A target that overlaps itself is refused; one that overlaps another operand in part is refused where
+//   that is certain.
 //   - After the write: version bump, then history.
 #include <algorithm>
 
@@ -11,7 +13,8 @@
 
 namespace tenora {
 
-BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> target);
+BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr,
+                      std::span<Tensor* const> target);
 bool accumulate_embed(Call& c, Tensor* buffer);
 
 bool can_cast(DType from, DType to) {
@@ -25,14 +28,17 @@ namespace {
 void check_writable(std::string_view op, const Tensor* t) {
     if (t->storage && t->storage->read_only)
         fail(ErrorKind::Runtime, "read_only", op,
-             text("target is read-only: got ", describe(t), " over foreign read-only memory, expected writable memory. Clone it first."));
+             text("target is read-only: got ", describe(t),
+                  " over foreign read-only memory, expected writable memory. Clone it first."));
     if (overlaps_itself(t))
         fail(ErrorKind::Runtime, "overlap", op,
-             text("more than one element of the written-to tensor refers to a single memory location: got ", describe(t),
-                  " with strides ", t->strides(), ", expected separate elements. Clone it first."));
+             text("more than one element of the written-to tensor refers to a single memory location: got ",
+                  describe(t), " with strides ", t->strides(),
+                  ", expected separate elements. Clone it first."));
 }
 
-// PyTorch's rule: certain partial overlap of dense windows is an error; what is not certain goes through a copy.
+// PyTorch's rule: certain partial overlap of dense windows is an error; what is not certain goes through a
+// copy.
 void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> in) {
     if (!op.pointwise) return;
     for (const Operand& o : in) {
@@ -40,15 +46,27 @@ void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> 
         if (!t || t == target || t->storage != target->storage || !share_memory(t, target)) continue;
         if (same_window(t, target) || !non_overlapping_dense(t) || !non_overlapping_dense(target)) continue;
         fail(ErrorKind::Runtime, "overlap", op.display(),
-             text("input and written-to tensor share some of their memory: got ", describe(t), " and ", describe(target),
-                  ", expected the same elements or none. Clone one of them first."));
+             text("input and written-to tensor share some of their memory: got ", describe(t), " and ",
+                  describe(target), ", expected the same elements or none. Clone one of them first."));
     }
 }
 
 void check_castable(const Op& op, DType from, DType to) {
     if (can_cast(from, to)) return;
     fail(ErrorKind::Runtime, "dtype", op.display(),
-         text("result type cannot be cast to the target: got ", from, ", expected what fits into ", to, ". Cast the operand or the target."));
+         text("result type cannot be cast to the target: got ", from, ", expected what fits into ", to,
+              ". Cast the operand or the target."));
+}
+
+// Pointwise results are cast to the target; others must have its dtype already, and a complex target keeps no
+// real result.
+void check_inplace_dtype(const Op& op, DType result, DType target) {
+    check_castable(op, result, target);
+    if (result == target || result == DType::Bool) return;
+    if (op.pointwise && !(is_complex(target) && op.spec.n_in == 1)) return;
+    fail(ErrorKind::Runtime, "dtype", op.display(),
+         text("result dtype is not the target's: got ", result, ", expected ", target,
+              ". Use the functional form."));
 }
 
 void bump(Tensor* t) {
@@ -82,13 +100,15 @@ struct Inferred {
     }
 };
 
-// The common case of x op= y: same dtype, dense, equal shape or a number; rules would find nothing to complain about.
+// The common case of x op= y: same dtype, dense, equal shape or a number; rules would find nothing to
+// complain about.
 bool obviously_fits(const Op& op, const Tensor* self, std::span<const Operand> in) {
     if (!(op.fast_dtypes >> int(self->dtype) & 1) || op.fast_out != DType::None) return false;
     for (size_t i = 1; i < in.size(); ++i) {
         const Operand& o = in[i];
         if (o.has_scalar) {
-            if (!o.scalar.weak || o.scalar.kind == Scalar::Kind::Complex || !is_differentiable(self->dtype)) return false;
+            if (!o.scalar.weak || o.scalar.kind == Scalar::Kind::Complex || !is_differentiable(self->dtype))
+                return false;
         } else if (!o.tensor || o.tensor->dtype != self->dtype || !(o.tensor->device == self->device) ||
                    !same_shape(o.tensor, self->shape())) {
             return false;
@@ -98,7 +118,8 @@ bool obviously_fits(const Op& op, const Tensor* self, std::span<const Operand> i
 }
 
 // Runs op into `target`, through a fresh result when dtypes differ.
-BackendId write_result(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, Tensor* target, DType result) {
+BackendId write_result(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, Tensor* target,
+                       DType result) {
     if (result == target->dtype) return call_target(op, in, attr, {&target, 1});
     TensorRef out[kMaxOutputs];
     call_raw(op.id, in, attr, out);
@@ -128,9 +149,10 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
             const OutMeta& m = inferred.call->meta[0];
             if (!same_shape(self, {m.shape, size_t(m.rank)}))
                 fail(ErrorKind::Runtime, "shape", o.display(),
-                     text("result does not have the shape of the target: got ", inferred.call->shape(), ", expected ", self->shape(),
+                     text("result does not have the shape of the target: got ", inferred.call->shape(),
+                          ", expected ", self->shape(),
                           ". Operands may broadcast to the target, not the other way round."));
-            check_castable(o, m.dtype, self->dtype);
+            check_inplace_dtype(o, m.dtype, self->dtype);
             result = m.dtype;
         }
         check_overlap(o, self, in);
@@ -144,8 +166,10 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
         call_raw(id, in, attr, out);
         check_castable(o, out[0]->dtype, self->dtype);
         if (!same_shape(self, out[0]->shape()))
-            fail(ErrorKind::Runtime, "shape", o.display(), text("result does not have the shape of the target: got ", describe(out[0].get()),
-                 ", expected ", self->shape(), ". Operands may broadcast to the target, not the other way round."));
+            fail(ErrorKind::Runtime, "shape", o.display(),
+                 text("result does not have the shape of the target: got ", describe(out[0].get()),
+                      ", expected ", self->shape(),
+                      ". Operands may broadcast to the target, not the other way round."));
         used = current_backend(self->device.space);
         copy_into(self, out[0].get(), used);
     } else {
@@ -162,7 +186,8 @@ void fit_out(const Op& op, Tensor* t, std::span<const int64_t> shape) {
     if (same_shape(t, shape)) return;
     if (t->numel != 0)
         fail(ErrorKind::Runtime, "shape", op.display(),
-             text("out= has the wrong shape: got ", describe(t), ", expected ", shape, ". Pass an empty tensor or one of that shape."));
+             text("out= has the wrong shape: got ", describe(t), ", expected ", shape,
+                  ". Pass an empty tensor or one of that shape."));
     int64_t strides[kMaxRank];
     dense_strides(shape, strides);
     StorageRef memory = allocate(size_t(checked_numel(shape, op.display())) * size_of(t->dtype), t->device);
@@ -172,7 +197,8 @@ void fit_out(const Op& op, Tensor* t, std::span<const int64_t> shape) {
 void check_out(const Op& op, std::span<const Operand> in, std::span<Tensor* const> out) {
     if (out.size() != size_t(op.spec.n_out))
         fail(ErrorKind::Type, "argument", op.display(),
-             text("wrong number of out= tensors: got ", out.size(), ", expected ", op.spec.n_out, ". Pass one per result."));
+             text("wrong number of out= tensors: got ", out.size(), ", expected ", op.spec.n_out,
+                  ". Pass one per result."));
     bool grad = modes().grad && !modes().inference;
     bool needs = needs_of(in) != 0;
     for (Tensor* t : out) {
@@ -186,7 +212,8 @@ void check_out(const Op& op, std::span<const Operand> in, std::span<Tensor* cons
 
 }  // namespace
 
-void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> out) {
+void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
+              std::span<Tensor* const> out) {
     Op& o = op(id);
     check_out(o, in, out);
     SmallArray<Tensor*, kMaxOutputs> direct(out.size());
@@ -198,7 +225,8 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr, 
             check_castable(o, m.dtype, out[i]->dtype);
             if (!(out[i]->device == inferred.call->infer.device))
                 fail(ErrorKind::Runtime, "device", o.display(),
-                     text("out= is on another device: got ", out[i]->device, ", expected ", inferred.call->infer.device, ". Move it."));
+                     text("out= is on another device: got ", out[i]->device, ", expected ",
+                          inferred.call->infer.device, ". Move it."));
             all_direct = all_direct && m.dtype == out[i]->dtype;
         }
         for (size_t i = 0; i < out.size(); ++i) {
@@ -225,7 +253,8 @@ void assign(Tensor* dst, const Operand& src) {
     const Op& copy = op(need_core(core_ops().copy, "copy", "copy"));
     check_writable("copy", dst);
     if (!src.tensor && !src.has_scalar)
-        fail(ErrorKind::Type, "argument", "copy", "no source: got None, expected a tensor or a number. Pass one.");
+        fail(ErrorKind::Type, "argument", "copy",
+             "no source: got None, expected a tensor or a number. Pass one.");
     Operand in[] = {dst, src};
     uint64_t needs = needs_of(in);
     TensorRef copied;
@@ -256,12 +285,15 @@ bool call_accumulate(OpId id, std::span<const Operand> in, std::span<const Attr>
         Call c(o, in, own, &out);
         return accumulate_embed(c, buffer);
     }
-    if (o.spec.implementation != Implementation::Kernel || o.spec.n_out != 1 || !buffer->contiguous) return false;
+    if (o.spec.implementation != Implementation::Kernel || o.spec.n_out != 1 || !buffer->contiguous)
+        return false;
     BackendId used = current_backend(buffer->device.space);
     if (!can_accumulate(o, used) || o.spec.prepare != "matmul") return false;
     Call c(o, in, own, &out);
     run_rules(c);
-    if (c.meta[0].dtype != buffer->dtype || !same_shape(buffer, c.shape()) || !(c.infer.device == buffer->device)) return false;
+    if (c.meta[0].dtype != buffer->dtype || !same_shape(buffer, c.shape()) ||
+        !(c.infer.device == buffer->device))
+        return false;
     Tensor* target[] = {buffer};
     c.target = target;
     c.backend = used;
@@ -274,7 +306,8 @@ bool call_accumulate(OpId id, std::span<const Operand> in, std::span<const Attr>
     return true;
 }
 
-bool call_step(OpId id, std::span<Tensor* const> written, std::span<Tensor* const> read, std::span<const Attr> attr) {
+bool call_step(OpId id, std::span<Tensor* const> written, std::span<Tensor* const> read,
+               std::span<const Attr> attr) {
     Op& o = op(id);
     if (written.empty()) return true;
     Device device = written[0]->device;
@@ -293,7 +326,13 @@ bool call_step(OpId id, std::span<Tensor* const> written, std::span<Tensor* cons
         check_inplace(o.display(), t, modes().grad && !modes().inference && tracked(t));
     }
     try {
-        launch({.op = o, .backend = used, .in = in, .attr = attr, .out = written, .device = device, .fresh = true});
+        launch({.op = o,
+                .backend = used,
+                .in = in,
+                .attr = attr,
+                .out = written,
+                .device = device,
+                .fresh = true});
     } catch (const Declined&) {
         return false;
     }

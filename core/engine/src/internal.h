@@ -26,6 +26,7 @@ std::span<const PlanName> layout_plans();
 std::span<const PlanName> creation_plans();
 std::span<const PlanName> adjoint_plans();
 
-OpId need_core(OpId id, const char* name, std::string_view user_op); // throws while tenora_ops is not imported
+OpId need_core(OpId id, const char* name,
+               std::string_view user_op);  // throws while tenora_ops is not imported
 
 }  // namespace tenora

@@ -1,5 +1,6 @@
 // Launching a kernel: from operands to the C ABI.
-//   - Operands that the kernel's flags do not allow (strided, negative strides) become dense copies; outputs it cannot write
+//   - Operands that the kernel's flags do not allow (strided, negative strides) become dense copies; outputs
+//   it cannot write
 //     (strided, or overlapping an input) go through a dense buffer. Each such copy is a Layout event, hidden.
 //   - A 0-d tensor on the host beside larger operands, and every number, goes by value: host_scalar_mask.
 //   - The GIL is released only around kernels that last about a millisecond or may block.
@@ -38,12 +39,18 @@ struct Slot {
 };
 
 class Runner {
-public:
+  public:
     explicit Runner(const Launch& l)
-        : l_(l), entry_(find(l)), in_(l.in.size()), out_(l.out.size()), in_d_(l.in.size()), out_d_(l.out.size()) {}
+        : l_(l),
+          entry_(find(l)),
+          in_(l.in.size()),
+          out_(l.out.size()),
+          in_d_(l.in.size()),
+          out_d_(l.out.size()) {}
 
     ~Runner() {
-        for (size_t i = 0; i < inline_used_; ++i) std::launder(reinterpret_cast<Slot*>(inline_slots_ + sizeof(Slot) * i))->~Slot();
+        for (size_t i = 0; i < inline_used_; ++i)
+            std::launder(reinterpret_cast<Slot*>(inline_slots_ + sizeof(Slot) * i))->~Slot();
     }
     Runner(const Runner&) = delete;
 
@@ -59,7 +66,7 @@ public:
             if (out_[i] != l_.out[i]) copy_into(l_.out[i], out_[i], l_.backend);
     }
 
-private:
+  private:
     static const KernelEntry& find(const Launch& l) {
         if (const KernelEntry* entry = kernel_entry(l.op, l.backend)) return *entry;
         throw Declined{text("backend ", backend(l.backend).name, " has no kernel for it"), true};
@@ -71,7 +78,8 @@ private:
             if (!first && o.tensor) first = o.tensor;
         if (!first && !l_.out.empty()) first = l_.out[0];
         if (first && !(entry_.dtypes >> int(first->dtype) & 1))
-            throw Declined{text("the kernel of backend ", backend(l_.backend).name, " does not take ", first->dtype)};
+            throw Declined{
+                text("the kernel of backend ", backend(l_.backend).name, " does not take ", first->dtype)};
     }
 
     DType scalar_dtype() const {
@@ -110,8 +118,8 @@ private:
 
     [[noreturn]] void refuse_shape(const Tensor* t, const Tensor* to) const {
         fail(ErrorKind::Runtime, "shape", l_.op.display(),
-             text("operand does not broadcast to the result: got ", describe(t), ", expected a shape that broadcasts to ",
-                  to->shape(), ". Reshape or expand it."));
+             text("operand does not broadcast to the result: got ", describe(t),
+                  ", expected a shape that broadcasts to ", to->shape(), ". Reshape or expand it."));
     }
 
     Tensor* expand(Tensor* t) {
@@ -163,7 +171,8 @@ private:
         hidden_event(int(RingKind::Layout), &l_.op, l_.backend, uint64_t(t->numel) * size_of(t->dtype),
                      "the kernel cannot write the target directly");
         Slot& s = new_slot();
-        s.made = l_.accumulate || l_.preloaded ? dense_copy(t, l_.backend) : new_tensor(t->shape(), t->dtype, t->device);
+        s.made = l_.accumulate || l_.preloaded ? dense_copy(t, l_.backend)
+                                               : new_tensor(t->shape(), t->dtype, t->device);
         return s.made.get();
     }
 
@@ -237,8 +246,9 @@ private:
         int32_t status = entry_.run(&call_);
         if (token) hooks().acquire_gil(token);
         if (events)
-            ring_push({RingKind::Kernel, l_.op.id, l_.backend, false, 0, uint64_t(reinterpret_cast<uintptr_t>(call_.stream)),
-                       uint64_t(bytes_), begin, ring_now(), nullptr});
+            ring_push({RingKind::Kernel, l_.op.id, l_.backend, false, 0,
+                       uint64_t(reinterpret_cast<uintptr_t>(call_.stream)), uint64_t(bytes_), begin,
+                       ring_now(), nullptr});
         return status;
     }
 
@@ -271,12 +281,18 @@ void launch(const Launch& l) { Runner(l).run(); }
 void run_kernel(const Op& op, BackendId id, std::span<const Operand> in, std::span<const Attr> attr,
                 std::span<Tensor* const> out, bool accumulate) {
     try {
-        launch({.op = op, .backend = id, .in = in, .attr = attr, .out = out, .device = out[0]->device,
-                .preloaded = op.spec.prepare == "preload" || op.spec.prepare == "index_put", .accumulate = accumulate});
+        launch({.op = op,
+                .backend = id,
+                .in = in,
+                .attr = attr,
+                .out = out,
+                .device = out[0]->device,
+                .preloaded = op.spec.prepare == "preload" || op.spec.prepare == "index_put",
+                .accumulate = accumulate});
     } catch (const Declined& d) {
         Error e(ErrorKind::NotSupported, "unsupported", std::string(op.display()),
-                text("[", op.display(), "] not supported: got backend ", backend(id).name, ", where ", d.reason,
-                     ", expected a kernel. Choose another backend or allow the fallback."));
+                text("[", op.display(), "] not supported: got backend ", backend(id).name, ", where ",
+                     d.reason, ", expected a kernel. Choose another backend or allow the fallback."));
         e.backend = backend(id).name;
         throw e;
     }
@@ -289,32 +305,41 @@ bool can_accumulate(const Op& op, BackendId id) {
 
 static ErrorKind kind_of(int32_t status, std::string_view message) {
     switch (status) {
-        case TNR_OUT_OF_MEMORY: return ErrorKind::OutOfMemory;
-        case TNR_NOT_SUPPORTED: return ErrorKind::NotSupported;
+        case TNR_OUT_OF_MEMORY:
+            return ErrorKind::OutOfMemory;
+        case TNR_NOT_SUPPORTED:
+            return ErrorKind::NotSupported;
         case TNR_BAD_VALUE:
             // PyTorch: RuntimeError "ZeroDivisionError"
-            return message.find("division by zero") != std::string_view::npos ? ErrorKind::Runtime : ErrorKind::Value;
-        case TNR_INDEX_ERROR: return ErrorKind::Index;
-        case TNR_DEVICE_LOST: return ErrorKind::DeviceLost;
-        case TNR_PYTHON_ERROR: return ErrorKind::Python;
-        default: return ErrorKind::Runtime;
+            return message.find("division by zero") != std::string_view::npos ? ErrorKind::Runtime
+                                                                              : ErrorKind::Value;
+        case TNR_INDEX_ERROR:
+            return ErrorKind::Index;
+        case TNR_DEVICE_LOST:
+            return ErrorKind::DeviceLost;
+        case TNR_PYTHON_ERROR:
+            return ErrorKind::Python;
+        default:
+            return ErrorKind::Runtime;
     }
 }
 
 void check_status(const Op& op, BackendId id, Device device, int32_t status, const char* message) {
     if (status == TNR_OK) return;
     if (status == TNR_NOT_SUPPORTED) throw Declined{message && *message ? message : "the kernel declined"};
-    static const char* const codes[] = {"", "kernel", "memory", "unsupported", "value", "index", "device_lost", "python"};
+    static const char* const codes[] = {"",      "kernel", "memory",      "unsupported",
+                                        "value", "index",  "device_lost", "python"};
     if (status == TNR_DEVICE_LOST) {
         lost[device.space].fetch_or(1ull << (device.index & 63));
         any_device_lost.store(true);
     }
-    std::string what = message && *message ? message
-                       : status == TNR_DEVICE_LOST
-                           ? text("device lost: got no answer from ", device, ", expected a working device. Restart the process.")
-                           : text("kernel failed: got status ", status, ", expected 0. See the backend's documentation.");
-    Error e(kind_of(status, what), status > 0 && status < 8 ? codes[status] : "kernel", std::string(op.display()),
-            text("[", op.display(), "] ", what));
+    std::string what = message && *message         ? message
+                       : status == TNR_DEVICE_LOST ? text("device lost: got no answer from ", device,
+                                                          ", expected a working device. Restart the process.")
+                                                   : text("kernel failed: got status ", status,
+                                                          ", expected 0. See the backend's documentation.");
+    Error e(kind_of(status, what), status > 0 && status < 8 ? codes[status] : "kernel",
+            std::string(op.display()), text("[", op.display(), "] ", what));
     e.backend = backend(id).name;
     throw e;
 }

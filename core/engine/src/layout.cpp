@@ -4,8 +4,8 @@
 
 namespace tenora {
 
-bool view_strides(std::span<const int64_t> shape, std::span<const int64_t> strides, std::span<const int64_t> size,
-                  int64_t* out) {
+bool view_strides(std::span<const int64_t> shape, std::span<const int64_t> strides,
+                  std::span<const int64_t> size, int64_t* out) {
     int64_t numel = 1;
     for (int64_t s : shape) numel *= s;
     if (numel == 0) {
@@ -61,8 +61,8 @@ static int64_t known_product(const Infer& c, std::span<const int64_t> size, int*
 
 int infer_size(const Infer& c, std::span<const int64_t> size, int64_t numel, int64_t* out) {
     if (size.size() > size_t(kMaxRank))
-        refuse(c, ErrorKind::Runtime, "shape", "too many dimensions: got ", size.size(), ", expected at most ", kMaxRank,
-               ". Use fewer dimensions.");
+        refuse(c, ErrorKind::Runtime, "shape", "too many dimensions: got ", size.size(),
+               ", expected at most ", kMaxRank, ". Use fewer dimensions.");
     int unknown;
     int64_t known = known_product(c, size, &unknown);
     if (unknown >= 0 && known == 0 && numel == 0)
@@ -87,8 +87,8 @@ void check_inside(const Infer& c, const OutMeta& m, size_t elements) {
         (reach < 0 ? low : high) = add_checked(c, reach < 0 ? low : high, reach);
     }
     if (m.offset >= 0 && (empty || (low >= 0 && high < int64_t(elements)))) return;
-    refuse(c, ErrorKind::Runtime, "shape", "window leaves the storage: got elements ", low, " to ", high, ", expected 0 to ",
-           int64_t(elements) - 1, ". Correct size, stride or storage_offset.");
+    refuse(c, ErrorKind::Runtime, "shape", "window leaves the storage: got elements ", low, " to ", high,
+           ", expected 0 to ", int64_t(elements) - 1, ". Correct size, stride or storage_offset.");
 }
 
 // Dimensions of more than one element, sorted by stride.

@@ -1,5 +1,6 @@
-// Structural plans for gradients: adjoints of views add into a buffer of the base's shape, sum_to undoes broadcasting,
-// matmul_left and matmul_right are the two adjoints of matmul. `like` operands are read for shape and dtype only.
+// Structural plans for gradients: adjoints of views add into a buffer of the base's shape, sum_to undoes
+// broadcasting, matmul_left and matmul_right are the two adjoints of matmul. `like` operands are read for
+// shape and dtype only.
 #include <algorithm>
 
 #include "internal.h"
@@ -7,7 +8,8 @@
 namespace tenora {
 namespace {
 
-Launch launch_of(const Call& c, OpId id, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> out) {
+Launch launch_of(const Call& c, OpId id, std::span<const Operand> in, std::span<const Attr> attr,
+                 std::span<Tensor* const> out) {
     return {.op = op(id), .backend = c.backend, .in = in, .attr = attr, .out = out, .device = c.infer.device};
 }
 
@@ -18,7 +20,8 @@ void add_window(Call& c, Tensor* window, Tensor* g) {
         LocalView w, part;
         size_t rest = size_t(window->rank()) - 1;
         for (int64_t k = 0; k < window->shape()[0]; ++k) {
-            w.reset(window, window->shape().last(rest), window->strides().last(rest), k * window->strides()[0]);
+            w.reset(window, window->shape().last(rest), window->strides().last(rest),
+                    k * window->strides()[0]);
             part.reset(g, g->shape().last(rest), g->strides().last(rest), k * g->strides()[0]);
             add_window(c, w.get(), part.get());
         }
@@ -31,20 +34,27 @@ void add_window(Call& c, Tensor* window, Tensor* g) {
 
 // The window of `buffer` that the view op named after `embed_` shows.
 void view_window(Call& c, Tensor* buffer, LocalView& window) {
-    std::string_view name = c.op.spec.structural.empty() ? c.op.spec.name : std::string_view(c.op.spec.structural);
+    std::string_view name =
+        c.op.spec.structural.empty() ? c.op.spec.name : std::string_view(c.op.spec.structural);
     name.remove_prefix(std::string_view("embed_").size());
     ShapeRule rule = find_shape_rule(name == "strided" ? "as_strided" : name);
     OutMeta m;
     Operand in[] = {buffer};
-    Infer view{.op = c.op, .in = in, .attr = c.infer.attr, .out = &m, .device = buffer->device, .scratch_blocks = {}};
+    Infer view{.op = c.op,
+               .in = in,
+               .attr = c.infer.attr,
+               .out = &m,
+               .device = buffer->device,
+               .scratch_blocks = {}};
     rule(view);
     window.reset(buffer, {m.shape, size_t(m.rank)}, {m.strides, size_t(m.rank)}, m.offset - buffer->offset);
 }
 
 void check_fits(Call& c, const Tensor* g, const Tensor* window) {
-    if (g->rank() == window->rank() && std::equal(g->shape().begin(), g->shape().end(), window->dl.shape)) return;
-    refuse(c.infer, ErrorKind::Runtime, "shape", "gradient does not fit the view: got ", describe(g), ", expected ",
-           window->shape(), ". Check the view's attributes.");
+    if (g->rank() == window->rank() && std::equal(g->shape().begin(), g->shape().end(), window->dl.shape))
+        return;
+    refuse(c.infer, ErrorKind::Runtime, "shape", "gradient does not fit the view: got ", describe(g),
+           ", expected ", window->shape(), ". Check the view's attributes.");
 }
 
 void embed(Call& c) {
@@ -56,8 +66,10 @@ void embed(Call& c) {
     LocalView window;
     view_window(c, buffer, window);
     check_fits(c, g, window.get());
-    if (overlaps_itself(window.get())) add_window(c, window.get(), g);
-    else copy_into(window.get(), g, c.backend);
+    if (overlaps_itself(window.get()))
+        add_window(c, window.get(), g);
+    else
+        copy_into(window.get(), g, c.backend);
 }
 
 void as_strided_scatter(Call& c) {
@@ -69,8 +81,8 @@ void as_strided_scatter(Call& c) {
     OutMeta m;
     set_shape(m, size);
     if (size.size() != stride.size())
-        refuse(c.infer, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size, " and ", stride,
-               ", expected as many of one as of the other. Give a stride for every size.");
+        refuse(c.infer, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size,
+               " and ", stride, ", expected as many of one as of the other. Give a stride for every size.");
     std::copy(stride.begin(), stride.end(), m.strides);
     m.offset = offset;
     check_inside(c.infer, m, size_t(out->numel));
@@ -80,7 +92,8 @@ void as_strided_scatter(Call& c) {
     copy_into(window.get(), src, c.backend);
 }
 
-// Sums dimensions that broadcasting added or stretched; casts to like's dtype. `out` is dense with like's shape.
+// Sums dimensions that broadcasting added or stretched; casts to like's dtype. `out` is dense with like's
+// shape.
 void sum_into(Call& c, Tensor* g, Tensor* out) {
     int lead = g->rank() - out->rank();
     int64_t dims[kMaxRank], shape[kMaxRank], strides[kMaxRank];
@@ -89,8 +102,8 @@ void sum_into(Call& c, Tensor* g, Tensor* out) {
         int64_t size = g->shape()[size_t(i)], want = i < lead ? 1 : out->shape()[size_t(i - lead)];
         bool reduced = i < lead || (want == 1 && size != 1);
         if (lead < 0 || (!reduced && want != size))
-            refuse(c.infer, ErrorKind::Runtime, "shape", "cannot be summed to the shape: got ", describe(g), ", expected one that ",
-                   out->shape(), " broadcasts to. Check the formula.");
+            refuse(c.infer, ErrorKind::Runtime, "shape", "cannot be summed to the shape: got ", describe(g),
+                   ", expected one that ", out->shape(), " broadcasts to. Check the formula.");
         if (reduced) dims[n++] = i;
         shape[i] = want;
         strides[i] = i < lead ? 1 : out->strides()[size_t(i - lead)];
@@ -133,7 +146,8 @@ void sum_to(Call& c) {
     c.result[0] = sum_like(c, g, tensor_in(c.infer, 1, "like"));
 }
 
-// ---- adjoints of matmul -----------------------------------------------------------------------------------------------
+// ---- adjoints of matmul
+// -----------------------------------------------------------------------------------------------
 
 // Conjugate of a complex tensor, itself when real.
 Tensor* conjugate(Call& c, Tensor* t) {
@@ -151,8 +165,8 @@ struct Matrices {
     void reset(Call& c, Tensor* t, bool needs_row, bool needs_column, bool transposed) {
         int64_t shape[kMaxRank], strides[kMaxRank];
         if (t->rank() + needs_row + needs_column > kMaxRank)
-            refuse(c.infer, ErrorKind::Runtime, "shape", "too many dimensions: got ", describe(t), ", expected fewer than ",
-                   kMaxRank, ". Flatten the batch.");
+            refuse(c.infer, ErrorKind::Runtime, "shape", "too many dimensions: got ", describe(t),
+                   ", expected fewer than ", kMaxRank, ". Flatten the batch.");
         int n = 0, rank = t->rank(), real = 2 - needs_row - needs_column;
         for (int i = 0; i < rank - real; ++i) {
             shape[n] = t->shape()[size_t(i)];
@@ -194,7 +208,8 @@ TensorRef reshaped(TensorRef t, std::span<const int64_t> shape) {
     return new_window(t->storage, shape, {strides, shape.size()}, t->offset, t->dtype, t->device);
 }
 
-// p is (B..., M, K) for `like` of shape (..., M, K), (M, K) or (K): sums the batch, drops the missing dimension.
+// p is (B..., M, K) for `like` of shape (..., M, K), (M, K) or (K): sums the batch, drops the missing
+// dimension.
 void finish_adjoint(Call& c, TensorRef p, Tensor* like, bool like_is_row, bool vector) {
     if (vector) {
         int64_t shape[kMaxRank];
@@ -203,12 +218,14 @@ void finish_adjoint(Call& c, TensorRef p, Tensor* like, bool like_is_row, bool v
             if (i != drop) shape[n++] = p->shape()[size_t(i)];
         p = reshaped(std::move(p), {shape, size_t(n)});
     }
-    c.result[0] = same_shape(p.get(), like) && p->dtype == like->dtype ? std::move(p) : sum_like(c, p.get(), like);
+    c.result[0] =
+        same_shape(p.get(), like) && p->dtype == like->dtype ? std::move(p) : sum_like(c, p.get(), like);
 }
 
 // Gradient for a of a @ b: g @ b^H.
 void matmul_left(Call& c) {
-    Tensor *g = tensor_in(c.infer, 0, "g"), *a = tensor_in(c.infer, 1, "a"), *b = conjugate(c, tensor_in(c.infer, 2, "b"));
+    Tensor *g = tensor_in(c.infer, 0, "g"), *a = tensor_in(c.infer, 1, "a"),
+           *b = conjugate(c, tensor_in(c.infer, 2, "b"));
     bool row = a->rank() == 1, column = b->rank() == 1;
     Matrices x, y;
     x.reset(c, g, row, column, false);
@@ -216,9 +233,11 @@ void matmul_left(Call& c) {
     finish_adjoint(c, product(c, x.view.get(), y.view.get()), a, true, row);
 }
 
-// Gradient for b of a @ b: a^H @ g. A batch that b lacks is folded into the inner dimension when memory allows.
+// Gradient for b of a @ b: a^H @ g. A batch that b lacks is folded into the inner dimension when memory
+// allows.
 void matmul_right(Call& c) {
-    Tensor *g = tensor_in(c.infer, 0, "g"), *a = conjugate(c, tensor_in(c.infer, 1, "a")), *b = tensor_in(c.infer, 2, "b");
+    Tensor *g = tensor_in(c.infer, 0, "g"), *a = conjugate(c, tensor_in(c.infer, 1, "a")),
+           *b = tensor_in(c.infer, 2, "b");
     bool row = a->rank() == 1, column = b->rank() == 1;
     Matrices x, y;
     if (a->rank() > 2 && b->rank() <= 2 && a->contiguous && g->contiguous && a->numel && g->numel) {
@@ -232,9 +251,17 @@ void matmul_right(Call& c) {
 }
 
 const PlanName table[] = {
-    {"embed_select", embed},   {"embed_slice", embed},       {"embed_narrow", embed},   {"embed_diagonal", embed},
-    {"embed_basic_index", embed}, {"embed_strided", embed},  {"embed_as_strided", embed}, {"as_strided_scatter", as_strided_scatter},
-    {"sum_to", sum_to},        {"matmul_left", matmul_left}, {"matmul_right", matmul_right},
+    {"embed_select", embed},
+    {"embed_slice", embed},
+    {"embed_narrow", embed},
+    {"embed_diagonal", embed},
+    {"embed_basic_index", embed},
+    {"embed_strided", embed},
+    {"embed_as_strided", embed},
+    {"as_strided_scatter", as_strided_scatter},
+    {"sum_to", sum_to},
+    {"matmul_left", matmul_left},
+    {"matmul_right", matmul_right},
 };
 
 }  // namespace
@@ -244,7 +271,9 @@ std::span<const PlanName> adjoint_plans() { return table; }
 bool accumulate_embed(Call& c, Tensor* buffer) {
     if (c.op.plan != embed) return false;
     Tensor *g = tensor_in(c.infer, 0, "g"), *like = tensor_in(c.infer, 1, "like");
-    if (!buffer->contiguous || !same_shape(buffer, like) || buffer->dtype != g->dtype || !(buffer->device == g->device)) return false;
+    if (!buffer->contiguous || !same_shape(buffer, like) || buffer->dtype != g->dtype ||
+        !(buffer->device == g->device))
+        return false;
     c.backend = current_backend(g->device.space);
     c.infer.device = g->device;
     LocalView window;

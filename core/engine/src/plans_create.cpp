@@ -34,13 +34,16 @@ void ones(Call& c) {
 }
 
 DType dtype_of_number(const Scalar& s) {
-    return s.kind == Scalar::Kind::Bool ? DType::Bool : s.kind == Scalar::Kind::Int ? DType::I64 : default_dtype();
+    return s.kind == Scalar::Kind::Bool  ? DType::Bool
+           : s.kind == Scalar::Kind::Int ? DType::I64
+                                         : default_dtype();
 }
 
 void full(Call& c) {
     Scalar value = scalar_of(c.infer.attr[1]);
     DType dtype = dtype_attr(c.infer);
-    make(c, span_attr(c.infer, 0, "size"), dtype == DType::None ? dtype_of_number(value) : dtype, device_at(c, 3, Device{}));
+    make(c, span_attr(c.infer, 0, "size"), dtype == DType::None ? dtype_of_number(value) : dtype,
+         device_at(c, 3, Device{}));
     fill(c.result[0].get(), value);
 }
 
@@ -71,14 +74,17 @@ double number(const Scalar& s) { return s.kind == Scalar::Kind::Float ? s.f : do
 
 // Elements of [start, end) in steps, rounded up; exact for integers.
 int64_t steps_between(Call& c, const Scalar& start, const Scalar& end, const Scalar& step) {
-    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float && step.kind != Scalar::Kind::Float;
+    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float &&
+                    step.kind != Scalar::Kind::Float;
     double a = number(start), b = number(end), s = number(step);
     if (s == 0 || s != s)
-        refuse(c.infer, ErrorKind::Runtime, "value", "step is zero: got 0, expected a non-zero step. Pass another step.");
+        refuse(c.infer, ErrorKind::Runtime, "value",
+               "step is zero: got 0, expected a non-zero step. Pass another step.");
     bool finite = a - a == 0 && b - b == 0;
     if (!finite || (s > 0 && a > b) || (s < 0 && a < b))
-        refuse(c.infer, ErrorKind::Runtime, "value", "bounds do not fit the step: got start ", std::to_string(a), ", end ",
-               std::to_string(b), " and step ", std::to_string(s), ", expected finite bounds in the step's direction. Swap them.");
+        refuse(c.infer, ErrorKind::Runtime, "value", "bounds do not fit the step: got start ",
+               std::to_string(a), ", end ", std::to_string(b), " and step ", std::to_string(s),
+               ", expected finite bounds in the step's direction. Swap them.");
     if (integral) {
         int64_t span = s > 0 ? end.i - start.i : start.i - end.i, size = s > 0 ? step.i : -step.i;
         return span / size + (span % size != 0);
@@ -93,8 +99,10 @@ int64_t steps_between(Call& c, const Scalar& start, const Scalar& end, const Sca
 
 void arange(Call& c) {
     if (c.infer.attr.size() < 3) int_attr(c.infer, 3, "step");
-    Scalar start = scalar_of(c.infer.attr[0]), end = scalar_of(c.infer.attr[1]), step = scalar_of(c.infer.attr[2]);
-    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float && step.kind != Scalar::Kind::Float;
+    Scalar start = scalar_of(c.infer.attr[0]), end = scalar_of(c.infer.attr[1]),
+           step = scalar_of(c.infer.attr[2]);
+    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float &&
+                    step.kind != Scalar::Kind::Float;
     DType dtype = dtype_attr(c.infer);
     if (dtype == DType::None) dtype = integral ? DType::I64 : default_dtype();
     int64_t size = steps_between(c, start, end, step);
@@ -104,13 +112,18 @@ void arange(Call& c) {
     Attr attr[] = {attr_scalar(start), attr_scalar(step)};
     Tensor* out[] = {c.result[0].get()};
     c.backend = current_backend(c.infer.device.space);
-    launch({.op = op(need_core(iota ? iota->id : OpId(0xffff), "iota", c.op.display())), .backend = c.backend, .in = {},
-            .attr = attr, .out = out, .device = c.infer.device, .fresh = true});
+    launch({.op = op(need_core(iota ? iota->id : OpId(0xffff), "iota", c.op.display())),
+            .backend = c.backend,
+            .in = {},
+            .attr = attr,
+            .out = out,
+            .device = c.infer.device,
+            .fresh = true});
 }
 
-const PlanName table[] = {{"empty", empty},           {"zeros", zeros},         {"ones", ones},           {"full", full},
-                          {"empty_like", empty_like}, {"zeros_like", zeros_like}, {"ones_like", ones_like}, {"full_like", full_like},
-                          {"arange", arange}};
+const PlanName table[] = {{"empty", empty},         {"zeros", zeros},           {"ones", ones},
+                          {"full", full},           {"empty_like", empty_like}, {"zeros_like", zeros_like},
+                          {"ones_like", ones_like}, {"full_like", full_like},   {"arange", arange}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Structural plans that move elements: cat, stack, pad, clone, contiguous, to, reshape, flatten. Copies and windows only.
+// Structural plans that move elements: cat, stack, pad, clone, contiguous, to, reshape, flatten. Copies and
+// windows only.
 #include <algorithm>
 
 #include "internal.h"
@@ -7,9 +8,12 @@
 namespace tenora {
 namespace {
 
-TensorRef fresh(Call& c, std::span<const int64_t> shape, DType dtype) { return new_tensor(shape, dtype, c.infer.device); }
+TensorRef fresh(Call& c, std::span<const int64_t> shape, DType dtype) {
+    return new_tensor(shape, dtype, c.infer.device);
+}
 
-// Copies src into the part of dst that begins at `start` along `dim` (rank of dst, src seen with an extra dim for stack).
+// Copies src into the part of dst that begins at `start` along `dim` (rank of dst, src seen with an extra dim
+// for stack).
 void copy_part(Tensor* dst, Tensor* src, int dim, int64_t start, bool extra_dim, BackendId id) {
     LocalView part;
     int64_t shape[kMaxRank], strides[kMaxRank];
@@ -28,7 +32,8 @@ bool skipped(const Tensor* t) { return t->rank() == 1 && t->shape()[0] == 0; }
 
 void require_tensors(Call& c) {
     if (c.in.empty())
-        refuse(c.infer, ErrorKind::Runtime, "argument", "no tensors: got an empty list, expected at least one. Pass tensors.");
+        refuse(c.infer, ErrorKind::Runtime, "argument",
+               "no tensors: got an empty list, expected at least one. Pass tensors.");
     for (size_t i = 0; i < c.in.size(); ++i) tensor_in(c.infer, i, "tensors");
 }
 
@@ -40,8 +45,8 @@ void cat(Call& c) {
     DType dtype = promote_operands(c.in);
     if (!model) model = c.in[0].tensor;
     if (!model->rank())
-        refuse(c.infer, ErrorKind::Runtime, "shape", "0-d tensors cannot be concatenated: got ", describe(model),
-               ", expected at least one dimension. Use stack.");
+        refuse(c.infer, ErrorKind::Runtime, "shape", "0-d tensors cannot be concatenated: got ",
+               describe(model), ", expected at least one dimension. Use stack.");
     int dim = int(wrap_dim(c.infer, int_attr(c.infer, 0, "dim"), model->rank()));
     int64_t shape[kMaxRank], total = 0;
     std::copy(model->dl.shape, model->dl.shape + model->rank(), shape);
@@ -51,8 +56,9 @@ void cat(Call& c) {
         bool fits = t->rank() == model->rank();
         for (int i = 0; fits && i < t->rank(); ++i) fits = i == dim || t->shape()[size_t(i)] == shape[i];
         if (!fits)
-            refuse(c.infer, ErrorKind::Runtime, "shape", "sizes differ: got ", describe(t), " beside ", describe(model),
-                   ", expected equal sizes except in dimension ", dim, ". Reshape or pad the tensors.");
+            refuse(c.infer, ErrorKind::Runtime, "shape", "sizes differ: got ", describe(t), " beside ",
+                   describe(model), ", expected equal sizes except in dimension ", dim,
+                   ". Reshape or pad the tensors.");
         total = add_checked(c.infer, total, t->shape()[size_t(dim)]);
     }
     shape[dim] = total;
@@ -71,19 +77,22 @@ void stack(Call& c) {
     require_tensors(c);
     Tensor* model = c.in[0].tensor;
     if (model->rank() == kMaxRank)
-        refuse(c.infer, ErrorKind::Runtime, "shape", "too many dimensions: got ", kMaxRank + 1, ", expected at most ", kMaxRank,
-               ". Use cat.");
+        refuse(c.infer, ErrorKind::Runtime, "shape", "too many dimensions: got ", kMaxRank + 1,
+               ", expected at most ", kMaxRank, ". Use cat.");
     int dim = int(wrap_dim(c.infer, int_attr(c.infer, 0, "dim"), model->rank() + 1));
     for (const Operand& o : c.in)
-        if (o.tensor->rank() != model->rank() || !std::equal(model->shape().begin(), model->shape().end(), o.tensor->dl.shape))
-            refuse(c.infer, ErrorKind::Runtime, "shape", "shapes differ: got ", describe(o.tensor), " beside ", describe(model),
-                   ", expected equal shapes. Reshape the tensors.");
+        if (o.tensor->rank() != model->rank() ||
+            !std::equal(model->shape().begin(), model->shape().end(), o.tensor->dl.shape))
+            refuse(c.infer, ErrorKind::Runtime, "shape", "shapes differ: got ", describe(o.tensor),
+                   " beside ", describe(model), ", expected equal shapes. Reshape the tensors.");
     int64_t shape[kMaxRank];
-    for (int i = 0, from = 0; i <= model->rank(); ++i) shape[i] = i == dim ? int64_t(c.in.size()) : model->shape()[size_t(from++)];
+    for (int i = 0, from = 0; i <= model->rank(); ++i)
+        shape[i] = i == dim ? int64_t(c.in.size()) : model->shape()[size_t(from++)];
     std::span<const int64_t> result{shape, size_t(model->rank()) + 1};
     checked_numel(result, c.op.display());
     c.result[0] = fresh(c, result, promote_operands(c.in));
-    for (size_t k = 0; k < c.in.size(); ++k) copy_part(c.result[0].get(), c.in[k].tensor, dim, int64_t(k), true, c.backend);
+    for (size_t k = 0; k < c.in.size(); ++k)
+        copy_part(c.result[0].get(), c.in[k].tensor, dim, int64_t(k), true, c.backend);
 }
 
 // Pairs from the last dimension backwards, (before, after); negative amounts crop.
@@ -96,10 +105,12 @@ void pad(Call& c) {
                "', expected 'constant'. Use another padding function.");
     if (amounts.size() % 2 || amounts.size() / 2 > size_t(x->rank()))
         refuse(c.infer, ErrorKind::Runtime, "shape", "wrong number of pad amounts: got ", amounts,
-               ", expected pairs for at most ", x->rank(), " dimensions. Give (before, after) from the last dimension on.");
+               ", expected pairs for at most ", x->rank(),
+               " dimensions. Give (before, after) from the last dimension on.");
     Scalar value = Scalar::from_float(0);
     for (size_t i = 1; i < c.infer.attr.size(); ++i)
-        if (uint8_t kind = c.infer.attr[i].kind; kind == TNR_ATTR_SCALAR || kind == TNR_ATTR_F64 || kind == TNR_ATTR_I64) {
+        if (uint8_t kind = c.infer.attr[i].kind;
+            kind == TNR_ATTR_SCALAR || kind == TNR_ATTR_F64 || kind == TNR_ATTR_I64) {
             value = scalar_of(c.infer.attr[i]);
             break;
         }
@@ -108,11 +119,12 @@ void pad(Call& c) {
     bool covers = true;
     for (size_t i = 0; i < rank; ++i) {
         size_t pair = rank - 1 - i;
-        int64_t before = pair < amounts.size() / 2 ? amounts[2 * pair] : 0, after = pair < amounts.size() / 2 ? amounts[2 * pair + 1] : 0;
+        int64_t before = pair < amounts.size() / 2 ? amounts[2 * pair] : 0,
+                after = pair < amounts.size() / 2 ? amounts[2 * pair + 1] : 0;
         shape[i] = add_checked(c.infer, x->shape()[i], add_checked(c.infer, before, after));
         if (shape[i] < 0)
-            refuse(c.infer, ErrorKind::Runtime, "shape", "negative size after cropping: got ", amounts, " for ", describe(x),
-                   ", expected sizes of 0 or more. Crop less.");
+            refuse(c.infer, ErrorKind::Runtime, "shape", "negative size after cropping: got ", amounts,
+                   " for ", describe(x), ", expected sizes of 0 or more. Crop less.");
         int64_t cut_before = before < 0 ? -before : 0, cut_after = after < 0 ? -after : 0;
         from[i] = cut_before;
         inner[i] = std::max<int64_t>(0, x->shape()[i] - cut_before - cut_after);
@@ -148,13 +160,17 @@ void conj(Call& c) {
     if (!out->numel) return;
     int64_t strides[kMaxRank];
     for (int i = 0; i < out->rank(); ++i) strides[i] = 2 * out->strides()[size_t(i)];
-    TensorRef imaginary = new_window(out->storage, out->shape(), {strides, size_t(out->rank())}, 2 * out->offset + 1,
-                                     to_real(out->dtype), out->device);
+    TensorRef imaginary = new_window(out->storage, out->shape(), {strides, size_t(out->rank())},
+                                     2 * out->offset + 1, to_real(out->dtype), out->device);
     Op* neg = find_op("neg");
     Operand in[] = {imaginary.get()};
     Tensor* target[] = {imaginary.get()};
-    launch({.op = op(need_core(neg ? neg->id : OpId(0xffff), "neg", c.op.display())), .backend = c.backend, .in = in, .attr = {},
-            .out = target, .device = c.infer.device});
+    launch({.op = op(need_core(neg ? neg->id : OpId(0xffff), "neg", c.op.display())),
+            .backend = c.backend,
+            .in = in,
+            .attr = {},
+            .out = target,
+            .device = c.infer.device});
 }
 
 void contiguous_plan(Call& c) {
@@ -193,8 +209,10 @@ void reshape_to(Call& c, Tensor* x, std::span<const int64_t> size) {
         x = copied.get();
         dense_strides({shape, rank}, strides);
     }
-    if (!x->storage) c.result[0] = new_tensor({shape, rank}, x->dtype, x->device);
-    else c.result[0] = new_window(x->storage, {shape, rank}, {strides, rank}, x->offset, x->dtype, x->device);
+    if (!x->storage)
+        c.result[0] = new_tensor({shape, rank}, x->dtype, x->device);
+    else
+        c.result[0] = new_window(x->storage, {shape, rank}, {strides, rank}, x->offset, x->dtype, x->device);
 }
 
 void reshape(Call& c) { reshape_to(c, tensor_in(c.infer, 0, "input"), span_attr(c.infer, 0, "shape")); }
@@ -210,14 +228,18 @@ void flatten(Call& c) {
     size_t n = 0;
     if (!x->rank()) return reshape_to(c, x, {&one, 1});
     for (int64_t i = 0; i < x->rank(); ++i) {
-        if (i > start && i <= end) shape[n - 1] *= x->shape()[size_t(i)];
-        else shape[n++] = x->shape()[size_t(i)];
+        if (i > start && i <= end)
+            shape[n - 1] *= x->shape()[size_t(i)];
+        else
+            shape[n++] = x->shape()[size_t(i)];
     }
     reshape_to(c, x, {shape, n});
 }
 
-const PlanName table[] = {{"cat", cat},     {"stack", stack}, {"pad", pad},         {"clone", clone}, {"conj", conj}, {"contiguous", contiguous_plan},
-                          {"to", to},       {"cast", to},     {"reshape", reshape}, {"flatten", flatten}};
+const PlanName table[] = {{"cat", cat},        {"stack", stack}, {"pad", pad},
+                          {"clone", clone},    {"conj", conj},   {"contiguous", contiguous_plan},
+                          {"to", to},          {"cast", to},     {"reshape", reshape},
+                          {"flatten", flatten}};
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// Prepare functions: from operands and what the rules said to what a kernel sees. Conventions: tenora_backend.h and docs.
+// Prepare functions: from operands and what the rules said to what a kernel sees. Conventions:
+// tenora_backend.h and docs.
 #include <algorithm>
 
 #include "internal.h"
@@ -41,9 +42,17 @@ using Operands = SmallArray<Operand, 8>;
 
 void run(Call& c, std::span<const Operand> in, std::span<Tensor* const> out, std::span<const Attr> attr,
          bool preloaded = false) {
-    launch({.op = c.op, .backend = c.backend, .in = in, .attr = attr, .out = out, .device = c.infer.device,
-            .scalar_dtype = c.infer.compute != DType::None ? c.infer.compute : c.infer.result, .work = c.infer.work,
-            .fresh = c.target.empty(), .preloaded = preloaded, .accumulate = c.accumulate});
+    launch({.op = c.op,
+            .backend = c.backend,
+            .in = in,
+            .attr = attr,
+            .out = out,
+            .device = c.infer.device,
+            .scalar_dtype = c.infer.compute != DType::None ? c.infer.compute : c.infer.result,
+            .work = c.infer.work,
+            .fresh = c.target.empty(),
+            .preloaded = preloaded,
+            .accumulate = c.accumulate});
 }
 
 void run_all(Call& c, std::span<const Operand> in, bool preloaded = false) {
@@ -79,7 +88,8 @@ void reduce(Call& c) {
         int at = 0;
         bool keepdim = o->rank() == x->rank();
         for (int k = 0; k < x->rank(); ++k) {
-            bool reduced = std::find(dims.value.span, dims.value.span + dims.count, k) != dims.value.span + dims.count;
+            bool reduced =
+                std::find(dims.value.span, dims.value.span + dims.count, k) != dims.value.span + dims.count;
             strides[k] = reduced && !keepdim ? 1 : o->strides()[size_t(at++)];
         }
         v.reset(o, kept, {strides, size_t(x->rank())});
@@ -101,7 +111,8 @@ void argreduce(Call& c) {
     Tensor* o = c.output(0);
     int64_t dim = attr[0].kind == TNR_ATTR_NONE ? 0 : attr[0].value.i64;
     if (attr[0].kind == TNR_ATTR_NONE || x->rank() == 0) {
-        Tensor* dense = x->contiguous ? x : c.keep(contiguous(x, "flattened for a reduction over everything"));
+        Tensor* dense =
+            x->contiguous ? x : c.keep(contiguous(x, "flattened for a reduction over everything"));
         flat.reset(dense, {&x->numel, 1}, {&one, 1});
         in[0] = flat.get();
         x = flat.get();
@@ -133,9 +144,7 @@ void preload(Call& c) {
     run(c, in, out, c.infer.attr, true);
 }
 
-void fill_prepare(Call& c) {
-    fill(c.output(0), scalar_of(c.infer.attr[0]));
-}
+void fill_prepare(Call& c) { fill(c.output(0), scalar_of(c.infer.attr[0])); }
 
 void copy_prepare(Call& c) {
     Tensor* o = c.output(0);
@@ -233,9 +242,20 @@ void prepare_index_put(Call& c);
 void prepare_index_select(Call& c);
 
 static const PrepareName table[] = {
-    {"pointwise", plain}, {"plain", plain}, {"scan", plain}, {"gather", plain}, {"reduce", reduce},
-    {"argreduce", argreduce}, {"matmul", matmul}, {"preload", preload}, {"fill", fill_prepare}, {"copy", copy_prepare},
-    {"random", random_prepare}, {"iota", iota}, {"index", prepare_index}, {"index_put", prepare_index_put},
+    {"pointwise", plain},
+    {"plain", plain},
+    {"scan", plain},
+    {"gather", plain},
+    {"reduce", reduce},
+    {"argreduce", argreduce},
+    {"matmul", matmul},
+    {"preload", preload},
+    {"fill", fill_prepare},
+    {"copy", copy_prepare},
+    {"random", random_prepare},
+    {"iota", iota},
+    {"index", prepare_index},
+    {"index_put", prepare_index_put},
     {"index_select", prepare_index_select},
 };
 

@@ -1,5 +1,5 @@
-// Indexing with tensors: bool masks become indices, indexed dimensions are permuted to the front, index tensors are
-// broadcast to one shape.
+// Indexing with tensors: bool masks become indices, indexed dimensions are permuted to the front, index
+// tensors are broadcast to one shape.
 #include <algorithm>
 
 #include "index_plan.h"
@@ -16,20 +16,21 @@ TensorRef call_one(OpId id, std::span<const Operand> in, std::span<const Attr> a
 }
 
 // The columns of nonzero(mask), one index vector per dimension of the mask.
-void push_mask(const Op& op, Tensor* mask, Tensor* x, int dim, std::vector<Operand>& storage, std::vector<TensorRef>& kept) {
+void push_mask(const Op& op, Tensor* mask, Tensor* x, int dim, std::vector<Operand>& storage,
+               std::vector<TensorRef>& kept) {
     for (int i = 0; i < mask->rank(); ++i) {
         int at = dim + i;
         if (at >= x->rank() || mask->shape()[size_t(i)] != x->shape()[size_t(at)])
             fail(ErrorKind::Index, "shape", op.display(),
-                 text("mask does not fit: got mask ", describe(mask), " at dimension ", dim, " of ", describe(x),
-                      ", expected the same sizes. Correct the mask's shape."));
+                 text("mask does not fit: got mask ", describe(mask), " at dimension ", dim, " of ",
+                      describe(x), ", expected the same sizes. Correct the mask's shape."));
     }
     Operand in[] = {mask};
     TensorRef where = call_one(need_core(core_ops().nonzero, "nonzero", op.display()), in, {});
     int64_t shape[] = {where->shape()[0]}, strides[] = {where->strides()[0]};
     for (int i = 0; i < mask->rank(); ++i) {
-        kept.push_back(new_window(where->storage, shape, strides, where->offset + i * where->strides()[1], where->dtype,
-                                  where->device));
+        kept.push_back(new_window(where->storage, shape, strides, where->offset + i * where->strides()[1],
+                                  where->dtype, where->device));
         storage.emplace_back(kept.back().get());
     }
 }
@@ -58,7 +59,8 @@ std::span<const Operand> resolve_masks(const Op& op, std::span<const Operand> in
         if (t->dtype == DType::Bool) {
             if (t->rank() == 0)
                 fail(ErrorKind::Index, "index", op.display(),
-                     "0-d mask: got bool[], expected a mask with dimensions. Use mask.unsqueeze(0) on x.unsqueeze(0).");
+                     "0-d mask: got bool[], expected a mask with dimensions. Use mask.unsqueeze(0) on "
+                     "x.unsqueeze(0).");
             push_mask(op, t, x, int(storage.size() - first), storage, kept);
             continue;
         }
@@ -107,7 +109,9 @@ void index_shape_first(LocalView& v, Tensor* t, std::span<const int64_t> strides
 void broadcast_strides(const Tensor* t, std::span<const int64_t> shape, int64_t* strides) {
     int lead = int(shape.size()) - t->rank();
     for (int k = 0; k < int(shape.size()); ++k)
-        strides[k] = k >= lead && t->shape()[size_t(k - lead)] == shape[size_t(k)] ? t->strides()[size_t(k - lead)] : 0;
+        strides[k] = k >= lead && t->shape()[size_t(k - lead)] == shape[size_t(k)]
+                         ? t->strides()[size_t(k - lead)]
+                         : 0;
 }
 
 struct Indices {
@@ -127,8 +131,14 @@ struct Indices {
 void run_index(Call& c, std::span<const Operand> in, Tensor* out, bool preloaded) {
     Tensor* outs[] = {out};
     std::span<const Attr> attr = preloaded ? std::span<const Attr>(c.infer.attr) : std::span<const Attr>();
-    launch({.op = c.op, .backend = c.backend, .in = in, .attr = attr, .out = outs, .device = c.infer.device,
-            .fresh = !preloaded && c.target.empty(), .preloaded = preloaded});
+    launch({.op = c.op,
+            .backend = c.backend,
+            .in = in,
+            .attr = attr,
+            .out = outs,
+            .device = c.infer.device,
+            .fresh = !preloaded && c.target.empty(),
+            .preloaded = preloaded});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace {
 
 struct Defaults {
     std::mutex mutex;
-    uint64_t seed = 0x7e50a;  // mutex
+    uint64_t seed = 0x7e50a;                                                        // mutex
     std::array<std::array<std::unique_ptr<Generator>, 64>, kMaxSpaces> generators;  // mutex; never removed
 };
 

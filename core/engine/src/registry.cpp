@@ -1,5 +1,6 @@
 // The op table.
-//   - Ops and their numbers are immortal. Names are found in an open-addressing table of atomic pointers that only grows.
+//   - Ops and their numbers are immortal. Names are found in an open-addressing table of atomic pointers that
+//   only grows.
 //   - Registration takes `registry_mutex`; reading takes no lock.
 //   - What the fast path may assume about an op is worked out here, once.
 #include <algorithm>
@@ -19,7 +20,8 @@ namespace {
 constexpr size_t kNameSlots = 2 * kMaxOps;
 std::atomic<Op*> by_name[kNameSlots];
 std::atomic<int> count_ops{0};
-CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
+CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp,
+                kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
 
 size_t slot_of(std::string_view name) { return std::hash<std::string_view>()(name) % kNameSlots; }
 
@@ -48,8 +50,11 @@ const FastRule fast_rules[] = {
 
 void set_fast_path(Op& op) {
     const OpSpec& s = op.spec;
-    bool kernel_like = s.implementation == Implementation::Kernel || s.implementation == Implementation::Composite;
-    if (!kernel_like || !op.has_rules || !op.pointwise || s.n_out != 1 || s.variadic || s.n_in < 1 || s.n_in > 2) return;
+    bool kernel_like =
+        s.implementation == Implementation::Kernel || s.implementation == Implementation::Composite;
+    if (!kernel_like || !op.has_rules || !op.pointwise || s.n_out != 1 || s.variadic || s.n_in < 1 ||
+        s.n_in > 2)
+        return;
     for (const FastRule& r : fast_rules)
         if (r.dtype_rule == s.dtype_rule) {
             op.fast_dtypes = s.n_attr ? r.dtypes & kFloats : r.dtypes;
@@ -59,10 +64,22 @@ void set_fast_path(Op& op) {
 
 std::string default_prepare(const OpSpec& s) {
     static const std::pair<std::string_view, std::string_view> by_shape[] = {
-        {"broadcast", "pointwise"}, {"same", "pointwise"}, {"reduce", "reduce"},       {"argreduce", "argreduce"},
-        {"gather", "gather"},       {"scatter", "preload"}, {"index", "index"},        {"index_put", "index_put"},
-        {"mm", "matmul"},           {"bmm", "matmul"},      {"mv", "matmul"},          {"dot", "matmul"},
-        {"matmul", "matmul"},       {"iota", "iota"},       {"index_select", "index_select"},
+        {"broadcast", "pointwise"},
+        {"same", "pointwise"},
+        {"reduce", "reduce"},
+        {"argreduce", "argreduce"},
+        {"reduce_nonempty", "reduce"},
+        {"gather", "gather"},
+        {"scatter", "preload"},
+        {"index", "index"},
+        {"index_put", "index_put"},
+        {"mm", "matmul"},
+        {"bmm", "matmul"},
+        {"mv", "matmul"},
+        {"dot", "matmul"},
+        {"matmul", "matmul"},
+        {"iota", "iota"},
+        {"index_select", "index_select"},
     };
     for (auto [shape, prepare] : by_shape)
         if (shape == s.shape_rule) return std::string(prepare);
@@ -70,29 +87,35 @@ std::string default_prepare(const OpSpec& s) {
 }
 
 template <class Rule>
-Rule resolve(const OpSpec& s, const std::string& name, const char* field, const char* prefix, Rule (*find)(std::string_view)) {
+Rule resolve(const OpSpec& s, const std::string& name, const char* field, const char* prefix,
+             Rule (*find)(std::string_view)) {
     if (Rule rule = find(name)) return rule;
     std::vector<std::string> known;
     for (const std::string& full : rule_names())
         if (full.starts_with(prefix)) known.push_back(full.substr(std::string_view(prefix).size()));
     fail(ErrorKind::Value, "registration", s.name,
-         text("unknown ", field, ": got '", name, "', expected one of the engine's. Nearest: ", nearest(name, known), "."));
+         text("unknown ", field, ": got '", name,
+              "', expected one of the engine's. Nearest: ", nearest(name, known), "."));
 }
 
 void check_counts(const OpSpec& s) {
-    if (s.name.empty()) fail(ErrorKind::Value, "registration", "", "op has no name: got '', expected a name. Set `name`.");
+    if (s.name.empty())
+        fail(ErrorKind::Value, "registration", "", "op has no name: got '', expected a name. Set `name`.");
     if (s.n_out < 1 || s.n_out > kMaxOutputs)
-        fail(ErrorKind::Value, "registration", s.name, text("wrong n_out: got ", s.n_out, ", expected 1 to ", kMaxOutputs,
-             ". Split the op."));
+        fail(ErrorKind::Value, "registration", s.name,
+             text("wrong n_out: got ", s.n_out, ", expected 1 to ", kMaxOutputs, ". Split the op."));
     if (s.n_in < 0 || s.n_attr < 0)
-        fail(ErrorKind::Value, "registration", s.name, text("negative count: got n_in ", s.n_in, " and n_attr ", s.n_attr,
-             ", expected 0 or more. Correct the record."));
+        fail(ErrorKind::Value, "registration", s.name,
+             text("negative count: got n_in ", s.n_in, " and n_attr ", s.n_attr,
+                  ", expected 0 or more. Correct the record."));
 }
 
 void resolve_rules(Op& op) {
     const OpSpec& s = op.spec;
-    if (!s.dtype_rule.empty()) op.dtype_rule = resolve(s, s.dtype_rule, "dtype_rule", "dtype:", find_dtype_rule);
-    if (!s.shape_rule.empty()) op.shape_rule = resolve(s, s.shape_rule, "shape_rule", "shape:", find_shape_rule);
+    if (!s.dtype_rule.empty())
+        op.dtype_rule = resolve(s, s.dtype_rule, "dtype_rule", "dtype:", find_dtype_rule);
+    if (!s.shape_rule.empty())
+        op.shape_rule = resolve(s, s.shape_rule, "shape_rule", "shape:", find_shape_rule);
     op.has_rules = (op.dtype_rule || s.python_dtype_rule) && (op.shape_rule || s.python_shape_rule);
     bool needs_rules = s.implementation == Implementation::Kernel || s.implementation == Implementation::View;
     if (needs_rules && !op.has_rules)
@@ -110,11 +133,20 @@ void resolve_rules(Op& op) {
 
 void note_core_op(const Op& op) {
     static const std::pair<std::string_view, OpId CoreOps::*> members[] = {
-        {"copy", &CoreOps::copy}, {"fill", &CoreOps::fill}, {"add", &CoreOps::add}, {"mul", &CoreOps::mul},
-        {"sum", &CoreOps::sum}, {"zeros_like", &CoreOps::zeros_like}, {"as_strided", &CoreOps::as_strided},
-        {"as_strided_scatter", &CoreOps::as_strided_scatter}, {"expand", &CoreOps::expand},
-        {"sum_to", &CoreOps::sum_to}, {"clone", &CoreOps::clone}, {"isfinite", &CoreOps::isfinite},
-        {"all", &CoreOps::all}, {"nonzero", &CoreOps::nonzero},
+        {"copy", &CoreOps::copy},
+        {"fill", &CoreOps::fill},
+        {"add", &CoreOps::add},
+        {"mul", &CoreOps::mul},
+        {"sum", &CoreOps::sum},
+        {"zeros_like", &CoreOps::zeros_like},
+        {"as_strided", &CoreOps::as_strided},
+        {"as_strided_scatter", &CoreOps::as_strided_scatter},
+        {"expand", &CoreOps::expand},
+        {"sum_to", &CoreOps::sum_to},
+        {"clone", &CoreOps::clone},
+        {"isfinite", &CoreOps::isfinite},
+        {"all", &CoreOps::all},
+        {"nonzero", &CoreOps::nonzero},
     };
     for (auto [name, member] : members)
         if (name == op.spec.name) core.*member = op.id;
@@ -136,12 +168,13 @@ const Op& register_op(OpSpec spec) {
     check_counts(spec);
     std::lock_guard lock(registry_mutex);
     if (find_op(spec.name))
-        fail(ErrorKind::Value, "registration", spec.name, text("op exists already: got a second '", spec.name,
-             "', expected a new name. Choose another name."));
+        fail(ErrorKind::Value, "registration", spec.name,
+             text("op exists already: got a second '", spec.name,
+                  "', expected a new name. Choose another name."));
     int id = count_ops.load(std::memory_order_relaxed);
     if (id >= kMaxOps)
-        fail(ErrorKind::Runtime, "registration", spec.name, text("too many ops: got ", id + 1, ", expected at most ", kMaxOps,
-             ". Register fewer ops."));
+        fail(ErrorKind::Runtime, "registration", spec.name,
+             text("too many ops: got ", id + 1, ", expected at most ", kMaxOps, ". Register fewer ops."));
     auto owned = std::make_unique<Op>();
     Op& op = *owned;
     op.id = OpId(id);
@@ -183,7 +216,8 @@ const CoreOps& core_ops() { return core; }
 OpId need_core(OpId id, const char* name, std::string_view user_op) {
     if (id != kNoOp) return id;
     fail(ErrorKind::Runtime, "registration", user_op,
-         text("the op `", name, "` is not registered: got no record, expected the one of tenora_ops. Import tenora first."));
+         text("the op `", name,
+              "` is not registered: got no record, expected the one of tenora_ops. Import tenora first."));
 }
 
 std::vector<std::string> rule_names() {
@@ -230,7 +264,8 @@ std::vector<std::string> nearest(std::string_view name, std::span<const std::str
     for (const std::string& candidate : candidates) {
         size_t distance = edit_distance(name, candidate);
         bool contains = !name.empty() && candidate.find(name) != std::string::npos;
-        if (distance <= std::max<size_t>(2, name.size() / 3) || contains) scored.emplace_back(distance, candidate);
+        if (distance <= std::max<size_t>(2, name.size() / 3) || contains)
+            scored.emplace_back(distance, candidate);
     }
     std::sort(scored.begin(), scored.end());
     std::vector<std::string> result;

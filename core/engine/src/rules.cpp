@@ -12,7 +12,8 @@ static const Attr& attr_at(const Infer& c, size_t i, const char* name) {
 }
 
 static const char* kind_name(uint8_t kind) {
-    static const char* const names[] = {"None", "int", "float", "bool", "dtype", "list of ints", "str", "number"};
+    static const char* const names[] = {"None",  "int",          "float", "bool",
+                                        "dtype", "list of ints", "str",   "number"};
     return kind < 8 ? names[kind] : "unknown";
 }
 
@@ -58,7 +59,9 @@ std::string_view string_attr(const Infer& c) {
 Tensor* tensor_in(const Infer& c, size_t i, const char* name) {
     if (i < c.in.size() && c.in[i].tensor) return c.in[i].tensor;
     refuse(c, ErrorKind::Type, "argument", "wrong argument `", name, "`: got ",
-           i >= c.in.size() ? "nothing" : c.in[i].has_scalar ? "a number" : "None",
+           i >= c.in.size()     ? "nothing"
+           : c.in[i].has_scalar ? "a number"
+                                : "None",
            ", expected a tensor. Wrap numbers with tenora.tensor(...).");
 }
 
@@ -73,8 +76,8 @@ Tensor* first_tensor(const Infer& c) {
 int64_t wrap_dim(const Infer& c, int64_t dim, int64_t rank) {
     int64_t n = rank ? rank : 1;
     if (dim < -n || dim >= n)
-        refuse(c, ErrorKind::Index, "dim", "dimension out of range: got ", dim, ", expected ", -n, " to ", n - 1,
-               " for a tensor of rank ", rank, ". Pass a dimension the tensor has.");
+        refuse(c, ErrorKind::Index, "dim", "dimension out of range: got ", dim, ", expected ", -n, " to ",
+               n - 1, " for a tensor of rank ", rank, ". Pass a dimension the tensor has.");
     return dim < 0 ? dim + n : dim;
 }
 
@@ -114,8 +117,9 @@ void broadcast_into(const Infer& c, OutMeta& m, std::span<const int64_t> shape) 
         if (size == shape[i] || shape[i] == 1) continue;
         if (size != 1)
             refuse(c, ErrorKind::Runtime, "shape", "shapes do not broadcast: got ", shape, " against ",
-                   std::span<const int64_t>(m.shape, size_t(m.rank)), ", expected equal sizes or 1 in dimension ",
-                   m.rank - rank + i, ". Reshape or expand one operand.");
+                   std::span<const int64_t>(m.shape, size_t(m.rank)),
+                   ", expected equal sizes or 1 in dimension ", m.rank - rank + i,
+                   ". Reshape or expand one operand.");
         size = shape[i];
     }
 }

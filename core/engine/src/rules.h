@@ -25,10 +25,11 @@ template <class... T>
 // Attribute i; throw TypeError when the kind is wrong or the attribute is missing.
 int64_t int_attr(const Infer& c, size_t i, const char* name);
 bool bool_attr(const Infer& c, size_t i, bool fallback);
-std::span<const int64_t> span_attr(const Infer& c, size_t i, const char* name); // a single int is a span of one
+std::span<const int64_t> span_attr(const Infer& c, size_t i,
+                                   const char* name);  // a single int is a span of one
 bool has_attr(const Infer& c, size_t i);
-DType dtype_attr(const Infer& c);                       // the first DTYPE attribute, None when there is none
-std::string_view string_attr(const Infer& c);           // the first STRING attribute, "" when there is none
+DType dtype_attr(const Infer& c);              // the first DTYPE attribute, None when there is none
+std::string_view string_attr(const Infer& c);  // the first STRING attribute, "" when there is none
 
 // Tensor operand i; TypeError when it is a number or absent.
 Tensor* tensor_in(const Infer& c, size_t i, const char* name);
@@ -41,13 +42,13 @@ int64_t add_checked(const Infer& c, int64_t a, int64_t b);
 int64_t mul_checked(const Infer& c, int64_t a, int64_t b);
 
 void set_shape(OutMeta& m, std::span<const int64_t> shape);
-void check_shape(const Infer& c, std::span<const int64_t> shape); // negative sizes, rank > 64, overflow
+void check_shape(const Infer& c, std::span<const int64_t> shape);  // negative sizes, rank > 64, overflow
 // Broadcasts `shape` into m; error names both.
 void broadcast_into(const Infer& c, OutMeta& m, std::span<const int64_t> shape);
 // Replaces attribute i by a span in scratch memory.
 int64_t* new_span(Infer& c, size_t i, size_t count);
 
 DType promote_operands(std::span<const Operand> in, size_t first = 0);
-DType dtype_of(const Scalar& s); // as a Python number: bool, i64, default float, its complex
+DType dtype_of(const Scalar& s);  // as a Python number: bool, i64, default float, its complex
 
 }  // namespace tenora

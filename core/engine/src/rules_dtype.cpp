@@ -1,5 +1,6 @@
 // dtype rules: what operands are computed in, and what the result is.
-//   - Promotion is PyTorch's: operands with dimensions decide; 0-d tensors and then numbers matter only when their
+//   - Promotion is PyTorch's: operands with dimensions decide; 0-d tensors and then numbers matter only when
+//   their
 //     category (bool < integral < floating < complex) is higher.
 //   - A rule sets `compute` (what operands in cast_mask are cast to), `result` and out[i].dtype.
 #include "rules.h"
@@ -8,10 +9,14 @@ namespace tenora {
 
 DType dtype_of(const Scalar& s) {
     switch (s.kind) {
-        case Scalar::Kind::Bool: return DType::Bool;
-        case Scalar::Kind::Int: return DType::I64;
-        case Scalar::Kind::Float: return s.weak ? default_dtype() : DType::F64;
-        case Scalar::Kind::Complex: return s.weak ? to_complex(default_dtype()) : DType::C128;
+        case Scalar::Kind::Bool:
+            return DType::Bool;
+        case Scalar::Kind::Int:
+            return DType::I64;
+        case Scalar::Kind::Float:
+            return s.weak ? default_dtype() : DType::F64;
+        case Scalar::Kind::Complex:
+            return s.weak ? to_complex(default_dtype()) : DType::C128;
     }
     return DType::None;
 }
@@ -60,7 +65,8 @@ DType promoted(Infer& c) {
 }
 
 [[noreturn]] void refuse_dtype(Infer& c, DType got, const char* expected, const char* what_to_do) {
-    refuse(c, ErrorKind::Runtime, "dtype", "dtype not supported: got ", got, ", expected ", expected, ". ", what_to_do);
+    refuse(c, ErrorKind::Runtime, "dtype", "dtype not supported: got ", got, ", expected ", expected, ". ",
+           what_to_do);
 }
 
 // A float `alpha` with an integral result would silently round.
@@ -68,7 +74,8 @@ void check_scalar_attrs(Infer& c, DType result) {
     for (const Attr& a : c.attr) {
         if (a.kind != TNR_ATTR_SCALAR) continue;
         if (a.dtype == TNR_F64 && !is_differentiable(result))
-            refuse(c, ErrorKind::Runtime, "dtype", "a float factor needs a floating result: got a float with ", result,
+            refuse(c, ErrorKind::Runtime, "dtype",
+                   "a float factor needs a floating result: got a float with ", result,
                    ", expected an integer. Cast the tensor first or pass an integer.");
     }
 }
@@ -81,7 +88,8 @@ void promote_rule(Infer& c) {
 
 void promote_no_bool(Infer& c) {
     DType d = promoted(c);
-    if (d == DType::Bool) refuse_dtype(c, d, "a number type", "Use logical_xor or logical_not on bool tensors.");
+    if (d == DType::Bool)
+        refuse_dtype(c, d, "a number type", "Use logical_xor or logical_not on bool tensors.");
     if (!c.attr.empty()) check_scalar_attrs(c, d);
     finish(c, d, d);
 }
@@ -97,7 +105,8 @@ void promote_bool(Infer& c) { finish(c, promoted(c), DType::Bool); }
 
 DType promoted_real(Infer& c) {
     DType d = promoted(c);
-    if (is_complex(d)) refuse_dtype(c, d, "a real type", "Complex numbers have no order; use abs() or real first.");
+    if (is_complex(d))
+        refuse_dtype(c, d, "a real type", "Complex numbers have no order; use abs() or real first.");
     return d;
 }
 
@@ -121,8 +130,8 @@ void div_rule(Infer& c) {
 
 void pow_rule(Infer& c) {
     DType d = promoted(c);
-    if (c.in.size() > 1 && c.in[1].has_scalar && c.in[1].scalar.kind == Scalar::Kind::Int && c.in[1].scalar.i < 0 &&
-        !is_differentiable(d))
+    if (c.in.size() > 1 && c.in[1].has_scalar && c.in[1].scalar.kind == Scalar::Kind::Int &&
+        c.in[1].scalar.i < 0 && !is_differentiable(d))
         refuse(c, ErrorKind::Runtime, "value", "integers to negative integer powers are not integers: got ",
                c.in[1].scalar.i, ", expected 0 or more. Cast the tensor to a floating type.");
     finish(c, d, d);
@@ -155,7 +164,8 @@ void like_first(Infer& c) {
     finish(c, d, d);
     for (size_t i = 1; i < c.in.size(); ++i) {
         Tensor* t = c.in[i].tensor;
-        if (t && t->dtype != d && (t->dtype == DType::Bool || t->dtype == DType::I64)) c.cast_mask &= ~(1ull << (i < 63 ? i : 63));
+        if (t && t->dtype != d && (t->dtype == DType::Bool || t->dtype == DType::I64))
+            c.cast_mask &= ~(1ull << (i < 63 ? i : 63));
     }
 }
 
@@ -247,8 +257,8 @@ void scatter_rule(Infer& c) {
     check_i64(c, 1);
     DType d = tensor_in(c, 0, "input")->dtype;
     if (c.in.size() > 2 && c.in[2].tensor && c.in[2].tensor->dtype != d)
-        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of src: got ", c.in[2].tensor->dtype, ", expected ", d,
-               " like input. Cast it with .to(...).");
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of src: got ", c.in[2].tensor->dtype,
+               ", expected ", d, " like input. Cast it with .to(...).");
     c.cast_mask = ~2ull;
     finish(c, d, d);
 }
@@ -257,8 +267,8 @@ void check_indices(Infer& c, size_t first) {
     for (size_t i = first; i < c.in.size(); ++i) {
         Tensor* t = c.in[i].tensor;
         if (!t) continue;
-        bool fine = t->dtype == DType::I64 || t->dtype == DType::I32 || t->dtype == DType::I16 || t->dtype == DType::I8 ||
-                    t->dtype == DType::Bool || t->dtype == DType::U8;
+        bool fine = t->dtype == DType::I64 || t->dtype == DType::I32 || t->dtype == DType::I16 ||
+                    t->dtype == DType::I8 || t->dtype == DType::Bool || t->dtype == DType::U8;
         if (!fine)
             refuse(c, ErrorKind::Index, "dtype", "wrong dtype of an index tensor: got ", t->dtype,
                    ", expected int64, int32, uint8 or bool. Cast it with .to(tenora.int64).");
@@ -274,20 +284,41 @@ void index_put_rule(Infer& c) {
     check_indices(c, 2);
     DType d = tensor_in(c, 0, "input")->dtype;
     if (c.in[1].tensor && c.in[1].tensor->dtype != d)
-        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the values: got ", c.in[1].tensor->dtype, ", expected ", d,
-               " like the indexed tensor. Cast them with .to(...).");
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the values: got ", c.in[1].tensor->dtype,
+               ", expected ", d, " like the indexed tensor. Cast them with .to(...).");
     finish(c, DType::None, d);
 }
 
 const RuleName table[] = {
-    {"promote", promote_rule}, {"promote_no_bool", promote_no_bool}, {"promote_float", promote_float},
-    {"promote_bool", promote_bool}, {"promote_integral", promote_integral}, {"promote_real", promote_real},
-    {"promote_bool_real", promote_bool_real}, {"div", div_rule}, {"pow", pow_rule}, {"abs", abs_rule},
-    {"same", same_rule}, {"first", same_rule}, {"same_all", same_all}, {"float_same", float_same},
-    {"like_first", like_first}, {"bool", bool_rule}, {"index", index_rule}, {"value_index", value_index},
-    {"uint32", uint32_rule}, {"sum", sum_rule}, {"mean", mean_rule}, {"attr", attr_rule},
-    {"attr_or_same", attr_or_same}, {"creation", creation_rule}, {"where", where_rule}, {"gather", gather_rule},
-    {"scatter", scatter_rule}, {"indexing", indexing_rule}, {"index_put", index_put_rule},
+    {"promote", promote_rule},
+    {"promote_no_bool", promote_no_bool},
+    {"promote_float", promote_float},
+    {"promote_bool", promote_bool},
+    {"promote_integral", promote_integral},
+    {"promote_real", promote_real},
+    {"promote_bool_real", promote_bool_real},
+    {"div", div_rule},
+    {"pow", pow_rule},
+    {"abs", abs_rule},
+    {"same", same_rule},
+    {"first", same_rule},
+    {"same_all", same_all},
+    {"float_same", float_same},
+    {"like_first", like_first},
+    {"bool", bool_rule},
+    {"index", index_rule},
+    {"value_index", value_index},
+    {"uint32", uint32_rule},
+    {"sum", sum_rule},
+    {"mean", mean_rule},
+    {"attr", attr_rule},
+    {"attr_or_same", attr_or_same},
+    {"creation", creation_rule},
+    {"where", where_rule},
+    {"gather", gather_rule},
+    {"scatter", scatter_rule},
+    {"indexing", indexing_rule},
+    {"index_put", index_put_rule},
 };
 
 }  // namespace

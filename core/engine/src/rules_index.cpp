@@ -13,9 +13,9 @@ void check_gather_like(Infer& c, Tensor* x, Tensor* index, int64_t dim, const ch
     for (int i = 0; fits && i < x->rank() && i < index->rank(); ++i)
         if ((i != dim || !skip_dim) && index->shape()[size_t(i)] > x->shape()[size_t(i)]) fits = false;
     if (!fits && index->numel)
-        refuse(c, ErrorKind::Runtime, "shape", "index does not fit ", what, ": got index ", describe(index), " for ",
-               describe(x), ", expected the same rank and no larger sizes", skip_dim ? " outside dim " : "",
-               skip_dim ? text(dim) : std::string(), ". Slice the index.");
+        refuse(c, ErrorKind::Runtime, "shape", "index does not fit ", what, ": got index ", describe(index),
+               " for ", describe(x), ", expected the same rank and no larger sizes",
+               skip_dim ? " outside dim " : "", skip_dim ? text(dim) : std::string(), ". Slice the index.");
 }
 
 void gather(Infer& c) {
@@ -62,13 +62,17 @@ void index_put(Infer& c) {
         broadcast_into(c, m, c.in[1].tensor->shape());
         if (size_t(m.rank) != result.size() || !std::equal(result.begin(), result.end(), m.shape))
             refuse(c, ErrorKind::Runtime, "shape", "values do not broadcast to the indexed part: got ",
-                   describe(c.in[1].tensor), ", expected a shape that broadcasts to ", result, ". Reshape the values.");
+                   describe(c.in[1].tensor), ", expected a shape that broadcasts to ", result,
+                   ". Reshape the values.");
     }
     set_shape(c.out[0], tensor_in(c, 0, "input")->shape());
 }
 
-const RuleName table[] = {{"gather", gather}, {"scatter", scatter}, {"index_select", index_select},
-                          {"index", index},   {"index_put", index_put}};
+const RuleName table[] = {{"gather", gather},
+                          {"scatter", scatter},
+                          {"index_select", index_select},
+                          {"index", index},
+                          {"index_put", index_put}};
 
 }  // namespace
 
@@ -78,8 +82,8 @@ void plan_index(const Infer& c, size_t first, IndexPlan& p) {
     Tensor* x = tensor_in(c, 0, "input");
     size_t given = c.in.size() - std::min(first, c.in.size());
     if (given > size_t(x->rank()))
-        refuse(c, ErrorKind::Index, "index", "too many indices: got ", given, ", expected at most ", x->rank(), " for ",
-               describe(x), ". Remove some.");
+        refuse(c, ErrorKind::Index, "index", "too many indices: got ", given, ", expected at most ",
+               x->rank(), " for ", describe(x), ". Remove some.");
     OutMeta index_shape;
     p.count = 0;
     bool adjacent = true;
@@ -100,7 +104,9 @@ void plan_index(const Infer& c, size_t first, IndexPlan& p) {
         refuse(c, ErrorKind::Runtime, "shape", "too many dimensions in the result: got ",
                p.index_rank + x->rank() - p.count, ", expected at most ", kMaxRank, ". Use smaller indices.");
     int r = 0;
-    auto place_index_shape = [&] { r = int(std::copy_n(p.index_shape, p.index_rank, p.result_shape + r) - p.result_shape); };
+    auto place_index_shape = [&] {
+        r = int(std::copy_n(p.index_shape, p.index_rank, p.result_shape + r) - p.result_shape);
+    };
     if (p.lead == 0) place_index_shape();
     for (int dim = 0, kept = 0; dim < x->rank(); ++dim) {
         if (std::find(p.dims, p.dims + p.count, dim) != p.dims + p.count) continue;

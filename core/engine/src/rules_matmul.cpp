@@ -6,8 +6,8 @@ namespace {
 
 void expect_rank(Infer& c, Tensor* t, int rank, const char* name) {
     if (t->rank() != rank)
-        refuse(c, ErrorKind::Runtime, "shape", "wrong rank of `", name, "`: got ", describe(t), ", expected ", rank,
-               " dimensions. Use matmul for other ranks.");
+        refuse(c, ErrorKind::Runtime, "shape", "wrong rank of `", name, "`: got ", describe(t), ", expected ",
+               rank, " dimensions. Use matmul for other ranks.");
 }
 
 [[noreturn]] void refuse_inner(Infer& c, Tensor* a, Tensor* b) {
@@ -92,8 +92,8 @@ void addmm(Infer& c) {
     Tensor* bias = tensor_in(c, 0, "input");
     broadcast_into(c, m, bias->shape());
     if (m.rank != 2 || m.shape[0] != shape[0] || m.shape[1] != shape[1])
-        refuse(c, ErrorKind::Runtime, "shape", "input does not broadcast to the product: got ", describe(bias),
-               ", expected ", std::span<const int64_t>(shape), ". Reshape input.");
+        refuse(c, ErrorKind::Runtime, "shape", "input does not broadcast to the product: got ",
+               describe(bias), ", expected ", std::span<const int64_t>(shape), ". Reshape input.");
     estimate(c, a->shape()[1]);
 }
 
@@ -102,22 +102,23 @@ void linear(Infer& c) {
     if (x->rank() < 1) expect_rank(c, x, 1, "input");
     if (w->rank() != 1) expect_rank(c, w, 2, "weight");
     if (x->shape().back() != w->shape().back())
-        refuse(c, ErrorKind::Runtime, "shape", "feature sizes differ: got input ", describe(x), " and weight ",
-               describe(w), ", expected equal last sizes. Check in_features.");
+        refuse(c, ErrorKind::Runtime, "shape", "feature sizes differ: got input ", describe(x),
+               " and weight ", describe(w), ", expected equal last sizes. Check in_features.");
     OutMeta& m = c.out[0];
     set_shape(m, x->shape().first(size_t(x->rank() - 1)));
     if (w->rank() == 2) m.shape[m.rank++] = w->shape()[0];
     if (c.in.size() > 2 && c.in[2].tensor) {
         Tensor* bias = c.in[2].tensor;
-        bool fits = bias->rank() == 0 || (bias->rank() == 1 && w->rank() == 2 && (bias->shape()[0] == w->shape()[0] || bias->shape()[0] == 1));
+        bool fits = bias->rank() == 0 || (bias->rank() == 1 && w->rank() == 2 &&
+                                          (bias->shape()[0] == w->shape()[0] || bias->shape()[0] == 1));
         if (!fits)
-            refuse(c, ErrorKind::Runtime, "shape", "bias does not fit: got ", describe(bias), " for weight ", describe(w),
-                   ", expected [out_features]. Check out_features.");
+            refuse(c, ErrorKind::Runtime, "shape", "bias does not fit: got ", describe(bias), " for weight ",
+                   describe(w), ", expected [out_features]. Check out_features.");
     }
     estimate(c, x->shape().back());
 }
 
-const RuleName table[] = {{"mm", mm},   {"bmm", bmm},       {"mv", mv},         {"dot", dot},
+const RuleName table[] = {{"mm", mm},         {"bmm", bmm},     {"mv", mv},        {"dot", dot},
                           {"matmul", matmul}, {"addmm", addmm}, {"linear", linear}};
 
 }  // namespace

@@ -57,8 +57,10 @@ void reduced_shape(Infer& c, std::span<const int64_t> shape, uint64_t reduced, b
     OutMeta& m = c.out[0];
     m.rank = 0;
     for (size_t i = 0; i < shape.size(); ++i) {
-        if (!(reduced >> i & 1)) m.shape[m.rank++] = shape[i];
-        else if (keepdim) m.shape[m.rank++] = 1;
+        if (!(reduced >> i & 1))
+            m.shape[m.rank++] = shape[i];
+        else if (keepdim)
+            m.shape[m.rank++] = 1;
     }
 }
 
@@ -70,9 +72,20 @@ void reduce(Infer& c) {
 }
 
 void refuse_empty(Infer& c, Tensor* x, int64_t dim) {
-    refuse(c, dim < 0 ? ErrorKind::Runtime : ErrorKind::Index, "shape",
-           "no element to choose from: got ", describe(x), ", expected at least one element",
-           dim < 0 ? "" : " along the dimension", ". Check for empty input first.");
+    refuse(c, dim < 0 ? ErrorKind::Runtime : ErrorKind::Index, "shape", "no element to choose from: got ",
+           describe(x), ", expected at least one element", dim < 0 ? "" : " along the dimension",
+           ". Check for empty input first.");
+}
+
+// amax and the like: nothing to choose from is an error unless the result is empty too.
+void reduce_nonempty(Infer& c) {
+    Tensor* x = first_tensor(c);
+    bool everything = !has_attr(c, 0);
+    reduce(c);
+    for (uint32_t i = 0; i < c.attr[0].count; ++i) {
+        int64_t dim = c.attr[0].value.span[i];
+        if (x->shape()[size_t(dim)] == 0) refuse_empty(c, x, everything ? -1 : dim);
+    }
 }
 
 void argreduce(Infer& c) {
@@ -156,10 +169,13 @@ void nll_loss(Infer& c) {
 }
 
 const RuleName table[] = {
-    {"same", same},           {"like", same},   {"broadcast", broadcast}, {"dim_same", dim_same},
-    {"reduce", reduce},       {"scan", scan},   {"argreduce", argreduce}, {"sort", dim_same},
-    {"topk", topk},           {"full", full},   {"iota", iota},           {"loss", loss},
-    {"nll_loss", nll_loss},
+    {"same", same},           {"like", same},
+    {"broadcast", broadcast}, {"dim_same", dim_same},
+    {"reduce", reduce},       {"scan", scan},
+    {"argreduce", argreduce}, {"sort", dim_same},
+    {"topk", topk},           {"full", full},
+    {"iota", iota},           {"loss", loss},
+    {"nll_loss", nll_loss},   {"reduce_nonempty", reduce_nonempty},
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ void push(OutMeta& m, int64_t size, int64_t stride) {
 
 void room(const Infer& c, int64_t rank) {
     if (rank > kMaxRank)
-        refuse(c, ErrorKind::Runtime, "shape", "too many dimensions: got ", rank, ", expected at most ", kMaxRank,
-               ". Flatten some dimensions.");
+        refuse(c, ErrorKind::Runtime, "shape", "too many dimensions: got ", rank, ", expected at most ",
+               kMaxRank, ". Flatten some dimensions.");
 }
 
 void copy_geometry(OutMeta& m, const Source& s) {
@@ -47,8 +47,8 @@ void view(Infer& c) {
     m.rank = infer_size(c, span_attr(c, 0, "size"), s.t->numel, m.shape);
     if (!view_strides(s.shape, s.strides, {m.shape, size_t(m.rank)}, m.strides))
         refuse(c, ErrorKind::Runtime, "shape", "size is not compatible with the layout: got ",
-               std::span<const int64_t>(m.shape, size_t(m.rank)), " for ", describe(s.t), " with strides ", s.strides,
-               ", expected dimensions that lie together in memory. Use reshape(...) instead.");
+               std::span<const int64_t>(m.shape, size_t(m.rank)), " for ", describe(s.t), " with strides ",
+               s.strides, ", expected dimensions that lie together in memory. Use reshape(...) instead.");
 }
 
 void permute(Infer& c) {
@@ -99,16 +99,16 @@ void expand_to(Infer& c, std::span<const int64_t> size) {
     room(c, int64_t(size.size()));
     int64_t lead = int64_t(size.size()) - s.rank;
     if (lead < 0)
-        refuse(c, ErrorKind::Runtime, "shape", "too few sizes: got ", size, ", expected at least ", s.rank, " for ",
-               describe(s.t), ". Give a size for every dimension.");
+        refuse(c, ErrorKind::Runtime, "shape", "too few sizes: got ", size, ", expected at least ", s.rank,
+               " for ", describe(s.t), ". Give a size for every dimension.");
     m.rank = 0;
     for (int64_t i = 0; i < int64_t(size.size()); ++i) {
         int64_t want = size[size_t(i)], have = i < lead ? 1 : s.shape[size_t(i - lead)];
         if (want == -1 && i >= lead) want = have;
         if (want < 0 || (want != have && have != 1))
-            refuse(c, ErrorKind::Runtime, "shape", "cannot expand: got ", describe(s.t), " to ", size, ", expected ",
-                   have == 1 ? "a size of 0 or more" : "the existing size", " in dimension ", i,
-                   ". Only dimensions of size 1 expand.");
+            refuse(c, ErrorKind::Runtime, "shape", "cannot expand: got ", describe(s.t), " to ", size,
+                   ", expected ", have == 1 ? "a size of 0 or more" : "the existing size", " in dimension ",
+                   i, ". Only dimensions of size 1 expand.");
         push(m, want, want == have && i >= lead ? s.strides[size_t(i - lead)] : 0);
     }
     check_shape(c, {m.shape, size_t(m.rank)});
@@ -154,8 +154,9 @@ void select(Infer& c) {
     int64_t dim = sized_dim(c, s, int_attr(c, 0, "dim")), index = int_attr(c, 1, "index");
     int64_t size = s.shape[size_t(dim)];
     if (index < -size || index >= size)
-        refuse(c, ErrorKind::Index, "index", "index out of range: got ", index, ", expected ", -size, " to ", size - 1,
-               " for dimension ", dim, " of ", describe(s.t), ". Use an index inside the dimension.");
+        refuse(c, ErrorKind::Index, "index", "index out of range: got ", index, ", expected ", -size, " to ",
+               size - 1, " for dimension ", dim, " of ", describe(s.t),
+               ". Use an index inside the dimension.");
     if (index < 0) index += size;
     OutMeta& m = c.out[0];
     m.rank = 0;
@@ -167,9 +168,11 @@ void select(Infer& c) {
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 
 // Python's slice arithmetic; a negative step walks backwards.
-void push_slice(Infer& c, OutMeta& m, int64_t size, int64_t stride, int64_t start, int64_t stop, int64_t step) {
+void push_slice(Infer& c, OutMeta& m, int64_t size, int64_t stride, int64_t start, int64_t stop,
+                int64_t step) {
     if (step == 0)
-        refuse(c, ErrorKind::Value, "index", "slice step is zero: got 0, expected a non-zero step. Use a step of 1.");
+        refuse(c, ErrorKind::Value, "index",
+               "slice step is zero: got 0, expected a non-zero step. Use a step of 1.");
     if (step == kAbsent) step = 1;
     bool back = step < 0;
     auto bound = [&](int64_t v, int64_t absent) {
@@ -186,7 +189,9 @@ void push_slice(Infer& c, OutMeta& m, int64_t size, int64_t stride, int64_t star
     push(m, count, count > 1 ? stride * step : stride);
 }
 
-int64_t optional_int(Infer& c, size_t i, const char* name) { return has_attr(c, i) ? int_attr(c, i, name) : kAbsent; }
+int64_t optional_int(Infer& c, size_t i, const char* name) {
+    return has_attr(c, i) ? int_attr(c, i, name) : kAbsent;
+}
 
 void slice(Infer& c) {
     Source s = source(c);
@@ -194,9 +199,11 @@ void slice(Infer& c) {
     OutMeta& m = c.out[0];
     m.rank = 0;
     for (int64_t i = 0; i < s.rank; ++i) {
-        if (i != dim) push(m, s.shape[size_t(i)], s.strides[size_t(i)]);
-        else push_slice(c, m, s.shape[size_t(i)], s.strides[size_t(i)], optional_int(c, 1, "start"),
-                        optional_int(c, 2, "end"), optional_int(c, 3, "step"));
+        if (i != dim)
+            push(m, s.shape[size_t(i)], s.strides[size_t(i)]);
+        else
+            push_slice(c, m, s.shape[size_t(i)], s.strides[size_t(i)], optional_int(c, 1, "start"),
+                       optional_int(c, 2, "end"), optional_int(c, 3, "step"));
     }
 }
 
@@ -205,12 +212,12 @@ void narrow(Infer& c) {
     int64_t dim = sized_dim(c, s, int_attr(c, 0, "dim")), start = int_attr(c, 1, "start");
     int64_t length = int_attr(c, 2, "length"), size = s.shape[size_t(dim)];
     if (start < -size || start > size)
-        refuse(c, ErrorKind::Index, "index", "start out of range: got ", start, ", expected ", -size, " to ", size,
-               " for dimension ", dim, " of ", describe(s.t), ". Start inside the dimension.");
+        refuse(c, ErrorKind::Index, "index", "start out of range: got ", start, ", expected ", -size, " to ",
+               size, " for dimension ", dim, " of ", describe(s.t), ". Start inside the dimension.");
     if (start < 0) start += size;
     if (length < 0 || length > size - start)
-        refuse(c, ErrorKind::Runtime, "shape", "length out of range: got start ", start, " and length ", length,
-               ", expected a length of 0 to ", size - start, " in dimension ", dim, " of size ", size,
+        refuse(c, ErrorKind::Runtime, "shape", "length out of range: got start ", start, " and length ",
+               length, ", expected a length of 0 to ", size - start, " in dimension ", dim, " of size ", size,
                ". Choose a shorter length.");
     copy_geometry(c.out[0], s);
     c.out[0].shape[dim] = length;
@@ -239,8 +246,8 @@ void as_strided(Infer& c) {
     Source s = source(c);
     auto size = span_attr(c, 0, "size"), stride = span_attr(c, 1, "stride");
     if (size.size() != stride.size())
-        refuse(c, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size, " and ", stride,
-               ", expected as many of one as of the other. Give a stride for every size.");
+        refuse(c, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size, " and ",
+               stride, ", expected as many of one as of the other. Give a stride for every size.");
     check_shape(c, size);
     OutMeta& m = c.out[0];
     m.offset = has_attr(c, 2) ? int_attr(c, 2, "storage_offset") : s.t->offset;
@@ -259,7 +266,8 @@ int64_t items_consuming(Infer& c, std::span<const int64_t> code, int64_t* new_di
             refuse(c, ErrorKind::Value, "index", "malformed index code: got ", code,
                    ", expected items of tag 0 to 3. Encode the index anew.");
         if (tag == 0 && *ellipsis)
-            refuse(c, ErrorKind::Index, "index", "more than one Ellipsis: got 2, expected at most 1. Remove one.");
+            refuse(c, ErrorKind::Index, "index",
+                   "more than one Ellipsis: got 2, expected at most 1. Remove one.");
         *ellipsis |= tag == 0;
         *new_dims += tag == 1;
         consuming += tag >= 2;
@@ -275,8 +283,8 @@ void basic_index(Infer& c) {
     bool ellipsis = false;
     int64_t consuming = items_consuming(c, code, &new_dims, &ellipsis);
     if (consuming > s.rank)
-        refuse(c, ErrorKind::Index, "index", "too many indices: got ", consuming, ", expected at most ", s.rank,
-               " for ", describe(s.t), ". Remove some.");
+        refuse(c, ErrorKind::Index, "index", "too many indices: got ", consuming, ", expected at most ",
+               s.rank, " for ", describe(s.t), ". Remove some.");
     room(c, s.rank + new_dims);
     OutMeta& m = c.out[0];
     m.rank = 0;
@@ -286,19 +294,27 @@ void basic_index(Infer& c) {
     };
     for (size_t i = 0; i < code.size();) {
         switch (code[i]) {
-            case 0: keep(s.rank - consuming); i += 1; break;
-            case 1: push(m, 1, dim < s.rank ? s.shape[size_t(dim)] * s.strides[size_t(dim)] : 1); i += 1; break;
+            case 0:
+                keep(s.rank - consuming);
+                i += 1;
+                break;
+            case 1:
+                push(m, 1, dim < s.rank ? s.shape[size_t(dim)] * s.strides[size_t(dim)] : 1);
+                i += 1;
+                break;
             case 2: {
                 int64_t size = s.shape[size_t(dim)], index = code[i + 1];
                 if (index < -size || index >= size)
-                    refuse(c, ErrorKind::Index, "index", "index out of range: got ", index, ", expected ", -size, " to ",
-                           size - 1, " for dimension ", dim, " of ", describe(s.t), ". Use an index inside it.");
+                    refuse(c, ErrorKind::Index, "index", "index out of range: got ", index, ", expected ",
+                           -size, " to ", size - 1, " for dimension ", dim, " of ", describe(s.t),
+                           ". Use an index inside it.");
                 m.offset += (index < 0 ? index + size : index) * s.strides[size_t(dim++)];
                 i += 2;
                 break;
             }
             default:
-                push_slice(c, m, s.shape[size_t(dim)], s.strides[size_t(dim)], code[i + 1], code[i + 2], code[i + 3]);
+                push_slice(c, m, s.shape[size_t(dim)], s.strides[size_t(dim)], code[i + 1], code[i + 2],
+                           code[i + 3]);
                 ++dim;
                 i += 4;
         }
@@ -328,14 +344,15 @@ void unreduce(Infer& c) {
             continue;
         }
         if (at >= s.rank || s.shape[size_t(at)] != (gone ? 1 : like->shape()[size_t(i)]))
-            refuse(c, ErrorKind::Runtime, "shape", "gradient does not fit: got ", describe(s.t), " for ", describe(like),
-                   ", expected the reduced shape. Check dim and keepdim.");
+            refuse(c, ErrorKind::Runtime, "shape", "gradient does not fit: got ", describe(s.t), " for ",
+                   describe(like), ", expected the reduced shape. Check dim and keepdim.");
         push(m, like->shape()[size_t(i)], gone ? 0 : s.strides[size_t(at)]);
         ++at;
     }
 }
 
-// A complex number is two real ones side by side: strides and offset count those. Of a real tensor: the tensor itself.
+// A complex number is two real ones side by side: strides and offset count those. Of a real tensor: the
+// tensor itself.
 void part(Infer& c, int64_t which) {
     Source s = source(c);
     OutMeta& m = c.out[0];
@@ -354,11 +371,24 @@ void real_part(Infer& c) { part(c, 0); }
 void imaginary_part(Infer& c) { part(c, 1); }
 
 const RuleName table[] = {
-    {"real", real_part}, {"imag", imaginary_part},
-    {"alias", alias_rule}, {"view", view}, {"permute", permute}, {"transpose", transpose}, {"t", t_rule},
-    {"expand", expand}, {"expand_as", expand_as}, {"squeeze", squeeze}, {"unsqueeze", unsqueeze},
-    {"select", select}, {"slice", slice}, {"narrow", narrow}, {"diagonal", diagonal}, {"as_strided", as_strided},
-    {"basic_index", basic_index}, {"unreduce", unreduce},
+    {"real", real_part},
+    {"imag", imaginary_part},
+    {"alias", alias_rule},
+    {"view", view},
+    {"permute", permute},
+    {"transpose", transpose},
+    {"t", t_rule},
+    {"expand", expand},
+    {"expand_as", expand_as},
+    {"squeeze", squeeze},
+    {"unsqueeze", unsqueeze},
+    {"select", select},
+    {"slice", slice},
+    {"narrow", narrow},
+    {"diagonal", diagonal},
+    {"as_strided", as_strided},
+    {"basic_index", basic_index},
+    {"unreduce", unreduce},
 };
 
 }  // namespace

@@ -7,8 +7,9 @@
 
 namespace tenora {
 
-template <class T, size_t N> class SmallArray {
-public:
+template <class T, size_t N>
+class SmallArray {
+  public:
     explicit SmallArray(size_t count) : count_(count) {
         if (count > N) heap_ = std::make_unique<T[]>(count);
         data_ = count > N ? heap_.get() : inline_;
@@ -19,7 +20,7 @@ public:
     operator std::span<T>() { return {data_, count_}; }
     operator std::span<const T>() const { return {data_, count_}; }
 
-private:
+  private:
     size_t count_;
     T* data_;
     std::unique_ptr<T[]> heap_;

@@ -16,7 +16,8 @@ struct Answer {
 std::shared_mutex answers_mutex;
 std::unordered_map<std::string, Answer> answers;  // answers_mutex
 
-template <class T> void put(std::string& key, const T& value) {
+template <class T>
+void put(std::string& key, const T& value) {
     key.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -43,9 +44,12 @@ std::string signature(const Op& op, BackendId id, const tnr_call& call) {
         put(key, a.kind);
         put(key, a.dtype);
         put(key, a.count);
-        if (a.kind == TNR_ATTR_SPAN) key.append(reinterpret_cast<const char*>(a.value.span), a.count * sizeof(int64_t));
-        else if (a.kind == TNR_ATTR_STRING) key.append(a.value.string, a.count);
-        else put(key, a.value.i64);
+        if (a.kind == TNR_ATTR_SPAN)
+            key.append(reinterpret_cast<const char*>(a.value.span), a.count * sizeof(int64_t));
+        else if (a.kind == TNR_ATTR_STRING)
+            key.append(a.value.string, a.count);
+        else
+            put(key, a.value.i64);
     }
     return key;
 }

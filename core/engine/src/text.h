@@ -14,8 +14,13 @@ namespace tenora {
 
 inline void append(std::string& s, std::string_view v) { s += v; }
 inline void append(std::string& s, const char* v) { s += v; }
-template <std::integral T> void append(std::string& s, T v) { s += std::to_string(v); }
-inline void append(std::string& s, DType v) { s += v == DType::None ? std::string_view("none") : info(v).name; }
+template <std::integral T>
+void append(std::string& s, T v) {
+    s += std::to_string(v);
+}
+inline void append(std::string& s, DType v) {
+    s += v == DType::None ? std::string_view("none") : info(v).name;
+}
 inline void append(std::string& s, Device v) { s += to_string(v); }
 inline void append(std::string& s, std::span<const int64_t> v) {
     s += '[';
@@ -32,7 +37,8 @@ inline void append(std::string& s, const std::vector<std::string>& v) {
     }
 }
 
-template <class... T> std::string text(const T&... parts) {
+template <class... T>
+std::string text(const T&... parts) {
     std::string s;
     (append(s, parts), ...);
     return s;

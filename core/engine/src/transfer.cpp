@@ -1,6 +1,8 @@
-// Copies: within a device by the `copy` kernel of the backend that computes there, between devices by the space's bytes.
+// Copies: within a device by the `copy` kernel of the backend that computes there, between devices by the
+// space's bytes.
 //   - Everything here is raw: no tape, no version bump.
-//   - Between host and device the engine waits for the stream, so that neither side's memory is reused too early.
+//   - Between host and device the engine waits for the stream, so that neither side's memory is reused too
+//   early.
 //   - A copy kernel that declines negative strides is called slice by slice along such dimensions.
 #include <cstring>
 
@@ -24,11 +26,18 @@ void launch_copy(Tensor* dst, Tensor* src, BackendId id) {
     Operand in[] = {src};
     Tensor* out[] = {dst};
     try {
-        launch({.op = copy_op(), .backend = id, .in = in, .attr = {}, .out = out, .device = dst->device, .fresh = true});
+        launch({.op = copy_op(),
+                .backend = id,
+                .in = in,
+                .attr = {},
+                .out = out,
+                .device = dst->device,
+                .fresh = true});
     } catch (const Declined& d) {
         Error e(ErrorKind::NotSupported, "unsupported", "copy",
-                text("[copy] not supported: got ", describe(src), " to ", describe(dst), " on backend ", backend(id).name,
-                     ", where ", d.reason, ", expected a copy kernel for every dtype and layout. Choose another backend."));
+                text("[copy] not supported: got ", describe(src), " to ", describe(dst), " on backend ",
+                     backend(id).name, ", where ", d.reason,
+                     ", expected a copy kernel for every dtype and layout. Choose another backend."));
         e.backend = backend(id).name;
         e.dtype = text(src->dtype);
         throw e;
@@ -60,7 +69,8 @@ void copy_into(Tensor* dst, Tensor* src, BackendId id) {
     int dim = negative_dim(dst);
     if (dim < 0) dim = negative_dim(src);
     const KernelEntry* entry = kernel_entry(copy_op(), id);
-    if (dim >= 0 && entry && !(entry->flags & TNR_KERNEL_NEGATIVE_STRIDES)) return copy_slices(dst, src, dim, id);
+    if (dim >= 0 && entry && !(entry->flags & TNR_KERNEL_NEGATIVE_STRIDES))
+        return copy_slices(dst, src, dim, id);
     launch_copy(dst, src, id);
 }
 
@@ -86,7 +96,8 @@ static TensorRef cast_with(Tensor* t, DType dtype, BackendId id) {
 TensorRef cast(Tensor* t, DType dtype) {
     if (t->dtype == dtype) return TensorRef(t);
     BackendId id = current_backend(t->device.space);
-    hidden_event(int(RingKind::Cast), nullptr, id, uint64_t(t->numel) * size_of(dtype), "operand cast to the compute dtype");
+    hidden_event(int(RingKind::Cast), nullptr, id, uint64_t(t->numel) * size_of(dtype),
+                 "operand cast to the compute dtype");
     return cast_with(t, dtype, id);
 }
 
@@ -106,11 +117,17 @@ void fill(Tensor* t, const Scalar& value) {
     Tensor* out[] = {t};
     const Op& fill_op = op(need_core(core_ops().fill, "fill", "fill"));
     try {
-        launch({.op = fill_op, .backend = id, .in = {}, .attr = attr, .out = out, .device = t->device, .fresh = true});
+        launch({.op = fill_op,
+                .backend = id,
+                .in = {},
+                .attr = attr,
+                .out = out,
+                .device = t->device,
+                .fresh = true});
     } catch (const Declined& d) {
         Error e(ErrorKind::NotSupported, "unsupported", "fill",
-                text("[fill] not supported: got ", describe(t), " on backend ", backend(id).name, ", where ", d.reason,
-                     ", expected a fill kernel for every dtype. Choose another backend."));
+                text("[fill] not supported: got ", describe(t), " on backend ", backend(id).name, ", where ",
+                     d.reason, ", expected a fill kernel for every dtype. Choose another backend."));
         e.backend = backend(id).name;
         throw e;
     }
@@ -141,8 +158,9 @@ void move_bytes(const Transfer& t) {
     char error[512];
     error[0] = 0;
     int kind = to_host ? 1 : t.from.space == 0 ? 0 : 2;
-    int32_t status = s.functions.copy_bytes(s.functions.state, t.dst, t.to.index, t.src, t.from.index, t.bytes, kind,
-                                            stream ? stream->handle : nullptr, error, sizeof error);
+    int32_t status =
+        s.functions.copy_bytes(s.functions.state, t.dst, t.to.index, t.src, t.from.index, t.bytes, kind,
+                               stream ? stream->handle : nullptr, error, sizeof error);
     if (status != TNR_OK)
         fail(status == TNR_DEVICE_LOST ? ErrorKind::DeviceLost : ErrorKind::Runtime, "transfer", "to",
              text("transfer failed: got ", std::string_view(error), " for ", t.from, " to ", t.to,
@@ -150,7 +168,9 @@ void move_bytes(const Transfer& t) {
     if (stream) synchronize(stream);
     if (begin)
         ring_push({RingKind::Transfer, kNoOp, kNoBackend, false, 0, 0, t.bytes, begin, ring_now(),
-                   kind == 0 ? "host to device" : kind == 1 ? "device to host" : "device to device"});
+                   kind == 0   ? "host to device"
+                   : kind == 1 ? "device to host"
+                               : "device to device"});
 }
 
 }  // namespace

@@ -10,29 +10,47 @@ namespace tenora {
 Attr attr_scalar(const Scalar& s) {
     Attr a{TNR_ATTR_SCALAR, s.weak, TNR_F64, 0, 0, {0}};
     switch (s.kind) {
-        case Scalar::Kind::Bool: a.dtype = TNR_BOOL; a.value.i64 = s.i; return a;
-        case Scalar::Kind::Int: a.dtype = TNR_I64; a.value.i64 = s.i; return a;
-        case Scalar::Kind::Float: a.value.f64 = s.f; return a;
-        case Scalar::Kind::Complex: break;
+        case Scalar::Kind::Bool:
+            a.dtype = TNR_BOOL;
+            a.value.i64 = s.i;
+            return a;
+        case Scalar::Kind::Int:
+            a.dtype = TNR_I64;
+            a.value.i64 = s.i;
+            return a;
+        case Scalar::Kind::Float:
+            a.value.f64 = s.f;
+            return a;
+        case Scalar::Kind::Complex:
+            break;
     }
     fail(ErrorKind::Type, "argument", "",
-         "a complex number cannot be an attribute: got complex, expected a real number. Pass a 0-d complex tensor.");
+         "a complex number cannot be an attribute: got complex, expected a real number. Pass a 0-d complex "
+         "tensor.");
 }
 
 Scalar scalar_of(const Attr& a) {
     Scalar s;
     switch (a.kind) {
-        case TNR_ATTR_I64: s = Scalar::from_int(a.value.i64); break;
-        case TNR_ATTR_BOOL: s = Scalar::from_bool(a.value.i64 != 0); break;
-        case TNR_ATTR_F64: s = Scalar::from_float(a.value.f64); break;
+        case TNR_ATTR_I64:
+            s = Scalar::from_int(a.value.i64);
+            break;
+        case TNR_ATTR_BOOL:
+            s = Scalar::from_bool(a.value.i64 != 0);
+            break;
+        case TNR_ATTR_F64:
+            s = Scalar::from_float(a.value.f64);
+            break;
         case TNR_ATTR_SCALAR:
-            s = a.dtype == TNR_F64 ? Scalar::from_float(a.value.f64)
-                : a.dtype == TNR_BOOL ? Scalar::from_bool(a.value.i64 != 0) : Scalar::from_int(a.value.i64);
+            s = a.dtype == TNR_F64    ? Scalar::from_float(a.value.f64)
+                : a.dtype == TNR_BOOL ? Scalar::from_bool(a.value.i64 != 0)
+                                      : Scalar::from_int(a.value.i64);
             s.weak = a.weak;
             break;
         default:
-            fail(ErrorKind::Type, "argument", "", text("not a number: got attribute kind ", int(a.kind),
-                 ", expected int, float or bool. Pass a number."));
+            fail(ErrorKind::Type, "argument", "",
+                 text("not a number: got attribute kind ", int(a.kind),
+                      ", expected int, float or bool. Pass a number."));
     }
     return s;
 }
@@ -64,7 +82,10 @@ uint16_t to_half(double value, int mantissa_bits, int exponent_bits) {
     return sign | uint16_t(result);
 }
 
-template <class T> void put(void* data, T value) { std::memcpy(data, &value, sizeof value); }
+template <class T>
+void put(void* data, T value) {
+    std::memcpy(data, &value, sizeof value);
+}
 
 double real_of(const Scalar& s) {
     return s.kind == Scalar::Kind::Float || s.kind == Scalar::Kind::Complex ? s.f : double(s.i);
@@ -82,15 +103,37 @@ int64_t integer_of(const Scalar& s) {
 
 void store_scalar(const Scalar& s, DType dtype, void* data) {
     switch (dtype) {
-        case DType::Bool: put<uint8_t>(data, real_of(s) != 0 || (s.kind == Scalar::Kind::Complex && s.imag != 0)); return;
-        case DType::U8: case DType::I8: put(data, uint8_t(integer_of(s))); return;
-        case DType::U16: case DType::I16: put(data, uint16_t(integer_of(s))); return;
-        case DType::U32: case DType::I32: put(data, uint32_t(integer_of(s))); return;
-        case DType::U64: case DType::I64: put(data, integer_of(s)); return;
-        case DType::F16: put(data, to_half(real_of(s), 10, 5)); return;
-        case DType::BF16: put(data, to_half(real_of(s), 7, 8)); return;
-        case DType::F32: put(data, float(real_of(s))); return;
-        case DType::F64: put(data, real_of(s)); return;
+        case DType::Bool:
+            put<uint8_t>(data, real_of(s) != 0 || (s.kind == Scalar::Kind::Complex && s.imag != 0));
+            return;
+        case DType::U8:
+        case DType::I8:
+            put(data, uint8_t(integer_of(s)));
+            return;
+        case DType::U16:
+        case DType::I16:
+            put(data, uint16_t(integer_of(s)));
+            return;
+        case DType::U32:
+        case DType::I32:
+            put(data, uint32_t(integer_of(s)));
+            return;
+        case DType::U64:
+        case DType::I64:
+            put(data, integer_of(s));
+            return;
+        case DType::F16:
+            put(data, to_half(real_of(s), 10, 5));
+            return;
+        case DType::BF16:
+            put(data, to_half(real_of(s), 7, 8));
+            return;
+        case DType::F32:
+            put(data, float(real_of(s)));
+            return;
+        case DType::F64:
+            put(data, real_of(s));
+            return;
         case DType::C64: {
             float parts[] = {float(real_of(s)), float(s.kind == Scalar::Kind::Complex ? s.imag : 0)};
             std::memcpy(data, parts, sizeof parts);
@@ -101,7 +144,8 @@ void store_scalar(const Scalar& s, DType dtype, void* data) {
             std::memcpy(data, parts, sizeof parts);
             return;
         }
-        case DType::None: return;
+        case DType::None:
+            return;
     }
 }
 
@@ -119,7 +163,8 @@ void LocalScalar::reset(const Scalar& value, DType dtype) {
     tensor_.dl.strides = dims_ + 1;
 }
 
-void LocalView::reset(const Tensor* base, std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t shift) {
+void LocalView::reset(const Tensor* base, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                      int64_t shift) {
     tensor_.dtype = base->dtype;
     tensor_.device = base->device;
     tensor_.storage = base->storage;

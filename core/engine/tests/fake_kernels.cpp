@@ -19,13 +19,20 @@ Seen last{};
 double load(const DLTensor* t, int64_t at) {
     const char* p = static_cast<const char*>(t->data);
     switch (t->dtype.code << 8 | t->dtype.bits) {
-        case 6 << 8 | 8: return reinterpret_cast<const uint8_t*>(p)[at];
-        case 1 << 8 | 8: return reinterpret_cast<const uint8_t*>(p)[at];
-        case 1 << 8 | 32: return reinterpret_cast<const uint32_t*>(p)[at];
-        case 0 << 8 | 32: return reinterpret_cast<const int32_t*>(p)[at];
-        case 0 << 8 | 64: return double(reinterpret_cast<const int64_t*>(p)[at]);
-        case 2 << 8 | 32: return double(reinterpret_cast<const float*>(p)[at]);
-        case 2 << 8 | 64: return reinterpret_cast<const double*>(p)[at];
+        case 6 << 8 | 8:
+            return reinterpret_cast<const uint8_t*>(p)[at];
+        case 1 << 8 | 8:
+            return reinterpret_cast<const uint8_t*>(p)[at];
+        case 1 << 8 | 32:
+            return reinterpret_cast<const uint32_t*>(p)[at];
+        case 0 << 8 | 32:
+            return reinterpret_cast<const int32_t*>(p)[at];
+        case 0 << 8 | 64:
+            return double(reinterpret_cast<const int64_t*>(p)[at]);
+        case 2 << 8 | 32:
+            return double(reinterpret_cast<const float*>(p)[at]);
+        case 2 << 8 | 64:
+            return reinterpret_cast<const double*>(p)[at];
     }
     std::abort();
 }
@@ -33,13 +40,27 @@ double load(const DLTensor* t, int64_t at) {
 void store(const DLTensor* t, int64_t at, double v) {
     char* p = static_cast<char*>(t->data);
     switch (t->dtype.code << 8 | t->dtype.bits) {
-        case 6 << 8 | 8: reinterpret_cast<uint8_t*>(p)[at] = v != 0; return;
-        case 1 << 8 | 8: reinterpret_cast<uint8_t*>(p)[at] = uint8_t(v); return;
-        case 1 << 8 | 32: reinterpret_cast<uint32_t*>(p)[at] = uint32_t(v); return;
-        case 0 << 8 | 32: reinterpret_cast<int32_t*>(p)[at] = int32_t(v); return;
-        case 0 << 8 | 64: reinterpret_cast<int64_t*>(p)[at] = int64_t(v); return;
-        case 2 << 8 | 32: reinterpret_cast<float*>(p)[at] = float(v); return;
-        case 2 << 8 | 64: reinterpret_cast<double*>(p)[at] = v; return;
+        case 6 << 8 | 8:
+            reinterpret_cast<uint8_t*>(p)[at] = v != 0;
+            return;
+        case 1 << 8 | 8:
+            reinterpret_cast<uint8_t*>(p)[at] = uint8_t(v);
+            return;
+        case 1 << 8 | 32:
+            reinterpret_cast<uint32_t*>(p)[at] = uint32_t(v);
+            return;
+        case 0 << 8 | 32:
+            reinterpret_cast<int32_t*>(p)[at] = int32_t(v);
+            return;
+        case 0 << 8 | 64:
+            reinterpret_cast<int64_t*>(p)[at] = int64_t(v);
+            return;
+        case 2 << 8 | 32:
+            reinterpret_cast<float*>(p)[at] = float(v);
+            return;
+        case 2 << 8 | 64:
+            reinterpret_cast<double*>(p)[at] = v;
+            return;
     }
     std::abort();
 }
@@ -83,7 +104,8 @@ const char* broken_promise(const tnr_call* c, uint32_t flags) {
         if (!t || (c->host_scalar_mask >> i & 1)) continue;
         if (!(flags & TNR_KERNEL_STRIDED) && !dense(t)) return "strided input";
         for (int k = 0; k < t->ndim; ++k)
-            if (!(flags & TNR_KERNEL_NEGATIVE_STRIDES) && t->strides[k] < 0 && t->shape[k] > 1) return "negative stride";
+            if (!(flags & TNR_KERNEL_NEGATIVE_STRIDES) && t->strides[k] < 0 && t->shape[k] > 1)
+                return "negative stride";
         if (c->flat && !dense(t)) return "flat is a lie";
     }
     for (int i = 0; i < c->n_out; ++i)
@@ -93,18 +115,21 @@ const char* broken_promise(const tnr_call* c, uint32_t flags) {
 
 const Kernel& kernel(const tnr_call* c) { return *static_cast<const Kernel*>(c->state); }
 
-#define ENTER(c)                                                                                        \
-    const Kernel& self = kernel(c);                                                                     \
-    last = {self.name, c->flat != 0, c->host_scalar_mask, c->n_in, last.calls + 1, c->accumulate};       \
+#define ENTER(c)                                                                                   \
+    const Kernel& self = kernel(c);                                                                \
+    last = {self.name, c->flat != 0, c->host_scalar_mask, c->n_in, last.calls + 1, c->accumulate}; \
     if (const char* broken = broken_promise(c, self.flags)) return refuse(c, broken)
 
-template <double (*F)(double, double)> int32_t binary(const tnr_call* c) {
+template <double (*F)(double, double)>
+int32_t binary(const tnr_call* c) {
     ENTER(c);
     for (int i = 0; i < 2; ++i)
-        if (!(c->host_scalar_mask >> i & 1) && shape_of(c->in[i]).size() != shape_of(c->out[0]).size()) return refuse(c, "not expanded");
+        if (!(c->host_scalar_mask >> i & 1) && shape_of(c->in[i]).size() != shape_of(c->out[0]).size())
+            return refuse(c, "not expanded");
     if (std::memcmp(&c->in[0]->dtype, &c->in[1]->dtype, sizeof(DLDataType))) return refuse(c, "mixed dtypes");
     each(shape_of(c->out[0]), [&](const Index& i) {
-        double a = load(c->in[0], c->in[0]->ndim ? at(c->in[0], i) : 0), b = load(c->in[1], c->in[1]->ndim ? at(c->in[1], i) : 0);
+        double a = load(c->in[0], c->in[0]->ndim ? at(c->in[0], i) : 0),
+               b = load(c->in[1], c->in[1]->ndim ? at(c->in[1], i) : 0);
         store(c->out[0], at(c->out[0], i), F(a, b));
     });
     return TNR_OK;
@@ -122,7 +147,8 @@ int32_t floor_divide(const tnr_call* c) {
     each(shape_of(c->out[0]), [&](const Index& i) {
         double b = load(c->in[1], c->in[1]->ndim ? at(c->in[1], i) : 0);
         zero = zero || b == 0;
-        store(c->out[0], at(c->out[0], i), b == 0 ? 77 : double(int64_t(load(c->in[0], at(c->in[0], i)) / b)));
+        store(c->out[0], at(c->out[0], i),
+              b == 0 ? 77 : double(int64_t(load(c->in[0], at(c->in[0], i)) / b)));
     });
     if (!zero) return TNR_OK;
     refuse(c, "integer division by zero");
@@ -131,7 +157,8 @@ int32_t floor_divide(const tnr_call* c) {
 
 int32_t neg(const tnr_call* c) {
     ENTER(c);
-    each(shape_of(c->out[0]), [&](const Index& i) { store(c->out[0], at(c->out[0], i), -load(c->in[0], at(c->in[0], i))); });
+    each(shape_of(c->out[0]),
+         [&](const Index& i) { store(c->out[0], at(c->out[0], i), -load(c->in[0], at(c->in[0], i))); });
     return TNR_OK;
 }
 
@@ -146,7 +173,8 @@ int32_t where(const tnr_call* c) {
 
 int32_t copy(const tnr_call* c) {
     ENTER(c);
-    each(shape_of(c->out[0]), [&](const Index& i) { store(c->out[0], at(c->out[0], i), load(c->in[0], at(c->in[0], i))); });
+    each(shape_of(c->out[0]),
+         [&](const Index& i) { store(c->out[0], at(c->out[0], i), load(c->in[0], at(c->in[0], i))); });
     return TNR_OK;
 }
 
@@ -161,13 +189,15 @@ int32_t fill_kernel(const tnr_call* c) {
 
 int32_t sum(const tnr_call* c) {
     ENTER(c);
-    if (c->out[0]->ndim != c->in[0]->ndim || c->attr[0].kind != TNR_ATTR_SPAN) return refuse(c, "not a reduction's layout");
+    if (c->out[0]->ndim != c->in[0]->ndim || c->attr[0].kind != TNR_ATTR_SPAN)
+        return refuse(c, "not a reduction's layout");
     std::set<int64_t> dims(c->attr[0].value.span, c->attr[0].value.span + c->attr[0].count);
     each(shape_of(c->out[0]), [&](const Index& i) { store(c->out[0], at(c->out[0], i), 0); });
     each(shape_of(c->in[0]), [&](const Index& i) {
         Index to = i;
         for (int64_t d : dims) to[size_t(d)] = 0;
-        store(c->out[0], at(c->out[0], to), load(c->out[0], at(c->out[0], to)) + load(c->in[0], at(c->in[0], i)));
+        store(c->out[0], at(c->out[0], to),
+              load(c->out[0], at(c->out[0], to)) + load(c->in[0], at(c->in[0], i)));
     });
     return TNR_OK;
 }
@@ -206,7 +236,8 @@ int32_t matmul(const tnr_call* c) {
     for (int i = 0; i < o->ndim - 2; ++i)
         if (a->shape[i] != o->shape[i] || b->shape[i] != o->shape[i]) return refuse(c, "batches differ");
     size_t r = size_t(o->ndim) - 2;
-    if (a->shape[r] != o->shape[r] || b->shape[r + 1] != o->shape[r + 1] || a->shape[r + 1] != b->shape[r]) return refuse(c, "sizes differ");
+    if (a->shape[r] != o->shape[r] || b->shape[r + 1] != o->shape[r + 1] || a->shape[r + 1] != b->shape[r])
+        return refuse(c, "sizes differ");
     each(shape_of(o), [&](const Index& i) {
         double v = c->accumulate ? load(o, at(o, i)) : 0;
         Index x = i, y = i;
@@ -238,8 +269,11 @@ int32_t scatter_add(const tnr_call* c) {
         each(shape_of(c->in[1]), [&](const Index& i) {
             Index to = i;
             to[dim] = int64_t(load(c->in[1], at(c->in[1], i)));
-            if (to[dim] < 0 || to[dim] >= c->out[0]->shape[dim]) status = TNR_INDEX_ERROR;
-            else if (!check && status == TNR_OK) store(c->out[0], at(c->out[0], to), load(c->out[0], at(c->out[0], to)) + load(c->in[2], at(c->in[2], i)));
+            if (to[dim] < 0 || to[dim] >= c->out[0]->shape[dim])
+                status = TNR_INDEX_ERROR;
+            else if (!check && status == TNR_OK)
+                store(c->out[0], at(c->out[0], to),
+                      load(c->out[0], at(c->out[0], to)) + load(c->in[2], at(c->in[2], i)));
         });
     if (status != TNR_OK) refuse(c, "index 9 is out of bounds for dimension 0 with size 3");
     return status;
@@ -265,8 +299,11 @@ int32_t index_kernel(const tnr_call* c) {
         }
         from.insert(from.end(), i.begin() + long(index_rank), i.end());
         if (failed) return;
-        if (!put) store(compact, at(compact, i), load(x, at(x, from)));
-        else store(x, at(x, from), load(compact, at(compact, i)) + (c->attr[0].value.i64 ? load(x, at(x, from)) : 0));
+        if (!put)
+            store(compact, at(compact, i), load(x, at(x, from)));
+        else
+            store(x, at(x, from),
+                  load(compact, at(compact, i)) + (c->attr[0].value.i64 ? load(x, at(x, from)) : 0));
     });
     if (!failed) return TNR_OK;
     refuse(c, "index 9 is out of bounds for dimension 0 with size 3");
@@ -275,8 +312,12 @@ int32_t index_kernel(const tnr_call* c) {
 
 int32_t iota(const tnr_call* c) {
     ENTER(c);
-    auto v = [&](int k) { Scalar s = scalar_of(c->attr[k]); return s.kind == Scalar::Kind::Float ? s.f : double(s.i); };
-    each(shape_of(c->out[0]), [&](const Index& i) { store(c->out[0], at(c->out[0], i), v(0) + double(i[0]) * v(1)); });
+    auto v = [&](int k) {
+        Scalar s = scalar_of(c->attr[k]);
+        return s.kind == Scalar::Kind::Float ? s.f : double(s.i);
+    };
+    each(shape_of(c->out[0]),
+         [&](const Index& i) { store(c->out[0], at(c->out[0], i), v(0) + double(i[0]) * v(1)); });
     return TNR_OK;
 }
 
@@ -284,17 +325,39 @@ int32_t random_bits(const tnr_call* c) {
     ENTER(c);
     if (c->n_attr != 2) return refuse(c, "seed and offset expected");
     int64_t k = 0;
-    each(shape_of(c->out[0]), [&](const Index& i) { store(c->out[0], at(c->out[0], i), double(c->attr[0].value.i64 + c->attr[1].value.i64 * 1000 + k++)); });
+    each(shape_of(c->out[0]), [&](const Index& i) {
+        store(c->out[0], at(c->out[0], i), double(c->attr[0].value.i64 + c->attr[1].value.i64 * 1000 + k++));
+    });
     return TNR_OK;
 }
 
-struct Row { const char* name; tnr_kernel_fn run; };
-const Row rows[] = {{"add", binary<add>}, {"sub", binary<sub>}, {"mul", binary<mul>}, {"div", binary<divide>}, {"eq", binary<equal>},
-                    {"floor_divide", floor_divide}, {"neg", neg}, {"where", where}, {"copy", copy}, {"fill", fill_kernel}, {"sum", sum},
-                    {"argmax", argmax}, {"cumsum", cumsum}, {"matmul", matmul}, {"gather", gather}, {"scatter_add", scatter_add},
-                    {"index", index_kernel}, {"index_put", index_kernel}, {"iota", iota}, {"random_bits", random_bits}};
+struct Row {
+    const char* name;
+    tnr_kernel_fn run;
+};
+const Row rows[] = {{"add", binary<add>},
+                    {"sub", binary<sub>},
+                    {"mul", binary<mul>},
+                    {"div", binary<divide>},
+                    {"eq", binary<equal>},
+                    {"floor_divide", floor_divide},
+                    {"neg", neg},
+                    {"where", where},
+                    {"copy", copy},
+                    {"fill", fill_kernel},
+                    {"sum", sum},
+                    {"argmax", argmax},
+                    {"cumsum", cumsum},
+                    {"matmul", matmul},
+                    {"gather", gather},
+                    {"scatter_add", scatter_add},
+                    {"index", index_kernel},
+                    {"index_put", index_kernel},
+                    {"iota", iota},
+                    {"random_bits", random_bits}};
 
-OpSpec spec(const char* name, int n_in, int n_attr, const char* dtype, const char* shape, const char* prepare = "") {
+OpSpec spec(const char* name, int n_in, int n_attr, const char* dtype, const char* shape,
+            const char* prepare = "") {
     OpSpec s;
     s.name = name;
     s.n_in = n_in;
@@ -324,7 +387,9 @@ BackendId fake_backend(const char* name, uint32_t flags, uint32_t dtypes) {
         KernelEntry e;
         // copy is the one kernel that every backend must have for any layout
         bool is_copy = !std::strcmp(row.name, "copy") || !std::strcmp(row.name, "fill");
-        e.flags = is_copy ? (flags & TNR_KERNEL_NEGATIVE_STRIDES) | TNR_KERNEL_STRIDED | TNR_KERNEL_STRIDED_OUT : flags;
+        e.flags = is_copy
+                      ? (flags & TNR_KERNEL_NEGATIVE_STRIDES) | TNR_KERNEL_STRIDED | TNR_KERNEL_STRIDED_OUT
+                      : flags;
         e.run = row.run;
         e.dtypes = is_copy ? TNR_MASK_ALL : dtypes;
         e.state = new Kernel{row.name, e.flags};
@@ -337,19 +402,45 @@ static void register_views_and_plans() {
     auto view = [](const char* name, int n_attr, int n_in = 1) {
         register_op(with(spec(name, n_in, n_attr, "same", name), Implementation::View));
     };
-    for (auto [name, n] : std::initializer_list<std::pair<const char*, int>>{
-             {"view", 1}, {"permute", 1}, {"transpose", 2}, {"t", 0}, {"expand", 1}, {"squeeze", 1}, {"unsqueeze", 1}, {"select", 2},
-             {"slice", 4}, {"narrow", 3}, {"diagonal", 3}, {"as_strided", 3}, {"alias", 0}, {"basic_index", 1}})
+    for (auto [name, n] : std::initializer_list<std::pair<const char*, int>>{{"view", 1},
+                                                                             {"permute", 1},
+                                                                             {"transpose", 2},
+                                                                             {"t", 0},
+                                                                             {"expand", 1},
+                                                                             {"squeeze", 1},
+                                                                             {"unsqueeze", 1},
+                                                                             {"select", 2},
+                                                                             {"slice", 4},
+                                                                             {"narrow", 3},
+                                                                             {"diagonal", 3},
+                                                                             {"as_strided", 3},
+                                                                             {"alias", 0},
+                                                                             {"basic_index", 1}})
         view(name, n);
     view("unreduce", 2, 2);
     view("expand_as", 0, 2);
     auto plan = [](const char* name, int n_in, int n_attr, bool variadic = false) {
         register_op(with(spec(name, n_in, n_attr, "", ""), Implementation::Structural, variadic));
     };
-    for (auto [name, n_in, n_attr] : std::initializer_list<std::tuple<const char*, int, int>>{
-             {"pad", 1, 3}, {"clone", 1, 0}, {"contiguous", 1, 0}, {"to", 1, 3}, {"reshape", 1, 1}, {"flatten", 1, 2}, {"full", 0, 4},
-             {"zeros", 0, 3}, {"zeros_like", 1, 2}, {"full_like", 1, 3}, {"arange", 0, 5}, {"embed_select", 2, 2}, {"embed_slice", 2, 4},
-             {"embed_strided", 2, 3}, {"as_strided_scatter", 2, 3}, {"sum_to", 2, 0}, {"matmul_left", 3, 0}, {"matmul_right", 3, 0}})
+    for (auto [name, n_in, n_attr] :
+         std::initializer_list<std::tuple<const char*, int, int>>{{"pad", 1, 3},
+                                                                  {"clone", 1, 0},
+                                                                  {"contiguous", 1, 0},
+                                                                  {"to", 1, 3},
+                                                                  {"reshape", 1, 1},
+                                                                  {"flatten", 1, 2},
+                                                                  {"full", 0, 4},
+                                                                  {"zeros", 0, 3},
+                                                                  {"zeros_like", 1, 2},
+                                                                  {"full_like", 1, 3},
+                                                                  {"arange", 0, 5},
+                                                                  {"embed_select", 2, 2},
+                                                                  {"embed_slice", 2, 4},
+                                                                  {"embed_strided", 2, 3},
+                                                                  {"as_strided_scatter", 2, 3},
+                                                                  {"sum_to", 2, 0},
+                                                                  {"matmul_left", 3, 0},
+                                                                  {"matmul_right", 3, 0}})
         plan(name, n_in, n_attr);
     plan("cat", 0, 1, true);
     plan("stack", 0, 1, true);
@@ -378,7 +469,8 @@ void register_fake_ops() {
     register_op(spec("scatter_add", 3, 1, "scatter", "scatter"));
     register_op(with(spec("index", 1, 0, "indexing", "index"), Implementation::Kernel, true));
     register_op(with(spec("index_put", 2, 1, "index_put", "index_put"), Implementation::Kernel, true));
-    register_op(with(spec("index_select", 2, 1, "indexing", "index_select"), Implementation::Kernel, false, "index"));
+    register_op(
+        with(spec("index_select", 2, 1, "indexing", "index_select"), Implementation::Kernel, false, "index"));
     register_op(spec("iota", 0, 5, "creation", "iota"));
     OpSpec bits = spec("random_bits", 0, 3, "uint32", "full", "random");
     bits.random = true;

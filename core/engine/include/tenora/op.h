@@ -1,8 +1,11 @@
 // Ops: interned names, what the engine must know of each, and the table op x backend -> kernel.
-//   - An op's record lives in Python (tenora_ops); the record pushes an OpSpec in. The engine knows no op by heart except
+//   - An op's record lives in Python (tenora_ops); the record pushes an OpSpec in. The engine knows no op by
+//   heart except
 //     the few it calls itself (`copy`, `fill`: see `core_ops`).
-//   - Numbers (OpId) are process-local and never reused. Tables are read without a lock; registration takes one.
-//   - Rules are small native functions shared by a family, found by name; a plugin may give a Python rule instead.
+//   - Numbers (OpId) are process-local and never reused. Tables are read without a lock; registration takes
+//   one.
+//   - Rules are small native functions shared by a family, found by name; a plugin may give a Python rule
+//   instead.
 #pragma once
 
 #include <atomic>
@@ -26,50 +29,55 @@ inline constexpr int kMaxOps = 4096;
 inline constexpr int kMaxBackends = 32;
 inline constexpr int kMaxOutputs = 8;
 
-// What a rule sees and fills in. Operands are what the user gave; the rule may normalise attributes in place (negative
-// dims, None dims -> all) and describe the operands as the kernel wants to see them.
+// What a rule sees and fills in. Operands are what the user gave; the rule may normalise attributes in place
+// (negative dims, None dims -> all) and describe the operands as the kernel wants to see them.
 struct OutMeta {
     DType dtype = DType::None;
     int rank = 0;
     int64_t shape[kMaxRank];
-    int64_t strides[kMaxRank]; // views only
-    int64_t offset = 0;        // views only, absolute, in elements of the storage
+    int64_t strides[kMaxRank];  // views only
+    int64_t offset = 0;         // views only, absolute, in elements of the storage
 };
 struct Infer {
     const struct Op& op;
     std::span<const Operand> in;
-    std::span<Attr> attr;                 // private copy; spans that a rule normalises live in `scratch`
-    OutMeta* out;                         // op.n_out of them
-    DType compute = DType::None;          // operands in cast_mask are cast to this before the kernel (None: left alone)
-    uint64_t cast_mask = ~0ull;           // bit min(i, 63): operand i
-    DType result = DType::None;           // set by the dtype rule, read by the shape rule
-    Device device;                        // where the op runs; filled by the dispatcher before the rules
-    double work = 0;                      // estimated nanoseconds on one core, for the GIL rule; 0 = by bytes
-    int64_t* scratch(size_t count);       // memory that lives as long as the call
+    std::span<Attr> attr;  // private copy; spans that a rule normalises live in `scratch`
+    OutMeta* out;          // op.n_out of them
+    DType compute =
+        DType::None;  // operands in cast_mask are cast to this before the kernel (None: left alone)
+    uint64_t cast_mask = ~0ull;      // bit min(i, 63): operand i
+    DType result = DType::None;      // set by the dtype rule, read by the shape rule
+    Device device;                   // where the op runs; filled by the dispatcher before the rules
+    double work = 0;                 // estimated nanoseconds on one core, for the GIL rule; 0 = by bytes
+    int64_t* scratch(size_t count);  // memory that lives as long as the call
     std::vector<std::unique_ptr<int64_t[]>> scratch_blocks;
     size_t scratch_used = 0;
-    int64_t scratch_inline[16];           // what ordinary ranks need
+    int64_t scratch_inline[16];  // what ordinary ranks need
 };
 using DTypeRule = void (*)(Infer&);
 using ShapeRule = void (*)(Infer&);
-using Rule = std::function<void(Infer&)>; // Python rules of plugins
+using Rule = std::function<void(Infer&)>;  // Python rules of plugins
 
 enum class Implementation : uint8_t {
     Kernel,      // ring 0: a backend must have it
     View,        // the shape rule gives geometry; shares the input's storage
-    Structural,  // native plan over other ops (cat, pad, embed, ...), found by name; a backend kernel overrides it
+    Structural,  // native plan over other ops (cat, pad, embed, ...), found by name; a backend kernel
+                 // overrides it
     Composite,   // a Program traced from the record's formula; a backend kernel overrides it
-    Function     // a Python function with a data-dependent result (two-phase ops); a backend kernel cannot override it
+    Function     // a Python function with a data-dependent result (two-phase ops); a backend kernel cannot
+                 // override it
 };
 
-// How the kernel sees operands. Prepare functions turn (operands, rule result) into kernel descriptors; by name.
+// How the kernel sees operands. Prepare functions turn (operands, rule result) into kernel descriptors; by
+// name.
 //   "pointwise" inputs expanded to the output's shape; "reduce" output with reduced dims of size 1;
-//   "matmul" everything (B..., M, K) x (B..., K, N); "preload" output already holds a copy of input 0; "plain" as they are.
+//   "matmul" everything (B..., M, K) x (B..., K, N); "preload" output already holds a copy of input 0;
+//   "plain" as they are.
 struct OpSpec {
-    std::string name;             // unique: "add", "max_dim"
-    std::string display;          // what errors and the tape call it: "add", "max"
-    std::string kernel;           // kernel name when it is another op's ("mm" runs "matmul"); empty = name
-    int n_in = 0;                 // fixed operands; variadic ops: the list comes last
+    std::string name;     // unique: "add", "max_dim"
+    std::string display;  // what errors and the tape call it: "add", "max"
+    std::string kernel;   // kernel name when it is another op's ("mm" runs "matmul"); empty = name
+    int n_in = 0;         // fixed operands; variadic ops: the list comes last
     bool variadic = false;
     int n_out = 1;
     int n_attr = 0;
@@ -77,30 +85,35 @@ struct OpSpec {
     Rule python_dtype_rule, python_shape_rule;
     Implementation implementation = Implementation::Kernel;
     bool differentiable = false;  // has a vjp formula (or is a composite without one: `through`)
-    bool through = false;         // composite without own vjp: forward is replayed through the recording dispatcher
-    bool dynamic_vjp = false;     // the formula branches on data: called back instead of traced
-    uint64_t shape_only = 0;      // bit i: input i is read for its shape, dtype, device only
-    uint64_t output_differentiable = ~0ull; // bit per output (argmax part of max_dim is not)
-    bool random = false;          // consumes the generator
-    bool inplace_ok = false;      // `name_` exists
-    bool out_ok = false;          // out= exists
-    bool reads_self_for_inplace = false; // kernel cannot run with out == input 0 even if shapes agree (scan, gather, ...)
-    bool checks_data = false;     // the kernel may refuse because of element values: in place runs on a temporary
+    bool through = false;  // composite without own vjp: forward is replayed through the recording dispatcher
+    bool dynamic_vjp = false;                // the formula branches on data: called back instead of traced
+    uint64_t shape_only = 0;                 // bit i: input i is read for its shape, dtype, device only
+    uint64_t output_differentiable = ~0ull;  // bit per output (argmax part of max_dim is not)
+    bool random = false;                     // consumes the generator
+    bool inplace_ok = false;                 // `name_` exists
+    bool out_ok = false;                     // out= exists
+    bool reads_self_for_inplace =
+        false;  // kernel cannot run with out == input 0 even if shapes agree (scan, gather, ...)
+    bool checks_data =
+        false;  // the kernel may refuse because of element values: in place runs on a temporary
 };
 
-struct KernelEntry {              // one cell of the table
+struct KernelEntry {  // one cell of the table
     tnr_kernel_fn run = nullptr;
     void* state = nullptr;
-    uint32_t flags = 0;           // TNR_KERNEL_*
+    uint32_t flags = 0;  // TNR_KERNEL_*
     uint32_t dtypes = 0;
     int32_t (*supports)(const tnr_call*) = nullptr;
     size_t (*workspace)(const tnr_call*) = nullptr;
-    bool python = false;          // trampoline: needs the GIL
+    bool python = false;  // trampoline: needs the GIL
 };
 
 class Program;
-struct ProgramKey { uint64_t operands = 0, attributes = 0; bool operator==(const ProgramKey&) const = default; };
-class ProgramCache;               // program.h: lock-free look-up, per op and kind
+struct ProgramKey {
+    uint64_t operands = 0, attributes = 0;
+    bool operator==(const ProgramKey&) const = default;
+};
+class ProgramCache;  // program.h: lock-free look-up, per op and kind
 
 struct Call;                      // src/call.h: one slow-path call
 using Prepare = void (*)(Call&);  // operands -> what the kernel sees; allocates, runs
@@ -109,36 +122,36 @@ using Plan = void (*)(Call&);     // structural plan
 struct Op {
     OpId id = 0;
     // Read by the fast path; first, to share a cache line.
-    uint32_t fast_dtypes = 0;     // equal operands of these dtypes are computed as they are; 0 = no fast path
-    DType fast_out = DType::None; // result dtype of the fast path, None = the operands'
-    OpId kernel_op = 0;           // op whose column of the table is used
+    uint32_t fast_dtypes = 0;  // equal operands of these dtypes are computed as they are; 0 = no fast path
+    DType fast_out = DType::None;  // result dtype of the fast path, None = the operands'
+    OpId kernel_op = 0;            // op whose column of the table is used
     OpSpec spec;
     DTypeRule dtype_rule = nullptr;
     ShapeRule shape_rule = nullptr;
     Prepare prepare = nullptr;
     Plan plan = nullptr;
-    bool has_rules = false;       // dtype and shape are both known: a kernel may override
-    bool pointwise = false;       // the kernel sees operands expanded to the output's shape
-    bool copies = false;          // copy: operands may lie on different devices
-    uint8_t first_index = 0;      // index ops: the first operand that is an index; else 0
-    std::atomic<const KernelEntry*> kernels[kMaxBackends]; // entries are immortal
+    bool has_rules = false;   // dtype and shape are both known: a kernel may override
+    bool pointwise = false;   // the kernel sees operands expanded to the output's shape
+    bool copies = false;      // copy: operands may lie on different devices
+    uint8_t first_index = 0;  // index ops: the first operand that is an index; else 0
+    std::atomic<const KernelEntry*> kernels[kMaxBackends];  // entries are immortal
     ProgramCache* vjp = nullptr;
     ProgramCache* composite = nullptr;
     std::atomic<uint64_t> calls{0};
     std::string_view display() const { return spec.display.empty() ? spec.name : spec.display; }
 };
 
-const Op& register_op(OpSpec spec);              // throws Error with op and field named
-Op* find_op(std::string_view name);              // null when unknown
+const Op& register_op(OpSpec spec);  // throws Error with op and field named
+Op* find_op(std::string_view name);  // null when unknown
 extern std::atomic<Op*> op_table[kMaxOps];
 inline Op& op(OpId id) { return *op_table[id].load(std::memory_order_acquire); }
 int op_count();
 
-DTypeRule find_dtype_rule(std::string_view name); // null when unknown
+DTypeRule find_dtype_rule(std::string_view name);  // null when unknown
 ShapeRule find_shape_rule(std::string_view name);
 Prepare find_prepare(std::string_view name);
 Plan find_plan(std::string_view name);
-std::vector<std::string> rule_names();            // "dtype:promote", "shape:broadcast", "prepare:reduce", "plan:cat"
+std::vector<std::string> rule_names();  // "dtype:promote", "shape:broadcast", "prepare:reduce", "plan:cat"
 std::vector<std::string> op_names();
 
 struct Backend {
@@ -146,16 +159,16 @@ struct Backend {
     std::string name, version;
     std::vector<uint8_t> spaces;
     bool host_order = true;
-    bool reference = false;       // serves the fallback through the host; the manifest says so
+    bool reference = false;  // serves the fallback through the host; the manifest says so
     bool serves(uint8_t space_id) const;
 };
 Backend& add_backend(std::string_view name, std::string_view version, std::span<const uint8_t> spaces);
 Backend& backend(BackendId id);
-int find_backend(std::string_view name);          // -1
+int find_backend(std::string_view name);  // -1
 int backend_count();
 std::vector<std::string> backend_names();
-void register_kernel(BackendId backend, std::string_view op, const KernelEntry& entry); // validates, throws
-inline const KernelEntry* kernel_entry(const Op& o, BackendId backend) { // null: the backend has none
+void register_kernel(BackendId backend, std::string_view op, const KernelEntry& entry);  // validates, throws
+inline const KernelEntry* kernel_entry(const Op& o, BackendId backend) {  // null: the backend has none
     const Op& owner = o.kernel_op == o.id ? o : op(o.kernel_op);
     return owner.kernels[backend].load(std::memory_order_acquire);
 }
@@ -163,4 +176,4 @@ inline const KernelEntry* kernel_entry(const Op& o, BackendId backend) { // null
 // Nearest names for "unknown op" errors.
 std::vector<std::string> nearest(std::string_view name, std::span<const std::string> candidates);
 
-} // namespace tenora
+}  // namespace tenora
