@@ -1,5 +1,7 @@
 """Runs what the documents say: files are written, commands and programs executed, outputs compared."""
 
+import doctest
+import importlib
 import os
 import re
 import shutil
@@ -99,3 +101,13 @@ def test_one_op_names_what_is_there():
         # Names of the program itself, such as a and b, are not names of the files.
         absent = [name for name in names if len(name) > 1 and not re.search(rf"\b{re.escape(name)}", texts)]
         assert not absent, f"{absent} not in {[file.name for file in files]}"
+
+
+MODULES = ["errors", "versions", "masks", "manifest", "opset", "runtime", "config", "choice", "explanation"]
+
+
+@pytest.mark.parametrize("module", [*(f"tenora_dispatch.{name}" for name in MODULES), "tenora_hooks"])
+def test_examples_of_docstrings(module, monkeypatch):
+    monkeypatch.delenv("TENORA_BACKEND", raising=False)
+    result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
+    assert result.failed == 0
