@@ -112,14 +112,7 @@ std::vector<TensorRef> run_backward(const BackwardRequest& r) {
     }
     add_captures(task, r);
     plan(task);
-    try {
-        for (size_t i = 0; i < grads.size(); ++i) deliver(task, task.roots[i], std::move(grads[i]), nullptr);
-    } catch (...) {  // workers may have nodes already: run() waits for them
-        std::lock_guard lock(task.lock);
-        task.error = std::current_exception();
-        task.failed.store(true);
-    }
-    run(task);
+    run(task, grads);
     return collect(task, r);
 }
 

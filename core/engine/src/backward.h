@@ -4,7 +4,8 @@
 //   - Nodes of host-order devices run in the calling thread, others in one worker thread per device. A task that meets only
 //     the first kind takes no lock.
 //   - The task holds its roots' nodes; edges are never cut while nodes live, so everything below is alive too.
-//   - It starts with the GIL held and gives it up once, when it has run for a while.
+//   - It starts with the GIL held and gives it up once, when it has run for a while; at once if there are workers.
+//   - Locks under which kernels or Python may run are GilFriendlyLocks or taken without the GIL.
 #pragma once
 
 #include <condition_variable>
@@ -55,13 +56,28 @@ struct GraphTask {
 
     GraphTask();
     ~GraphTask();
-    TaskState state(Node* n);
-    TaskState state(Tensor* leaf);
+    TaskState state(Node* n) {
+        if (!scratch) [[unlikely]] return mapped(n, n->n_out);
+        if (n->task != id) {
+            n->task = id;
+            n->dependencies = n->marks = 0;
+        }
+        return {&n->dependencies, &n->marks, n->buffers()};
+    }
+    TaskState state(Tensor* leaf) {
+        if (!scratch) [[unlikely]] return mapped(leaf, 1);
+        Extra& e = leaf->extra ? *leaf->extra : extra(leaf);
+        if (e.task != id) {
+            e.task = id;
+            e.dependencies = e.marks = 0;
+        }
+        return {&e.dependencies, &e.marks, &e.buffer};
+    }
     TaskState state(const Edge& e) { return e.node() ? state(e.node()) : state(e.leaf()); }
 
  private:
     struct Counters { uint32_t dependencies = 0, marks = 0; std::vector<Tensor*> buffers; };
-    Counters& counters(void* key, size_t n_buffers);
+    TaskState mapped(void* key, size_t n_buffers);
     std::unordered_map<void*, Counters> map_;
 };
 
@@ -73,7 +89,7 @@ void release_buffers(GraphTask& task);             // after a failure
 void push_ready(GraphTask& task, Node* n);         // under lock when multi
 Node* pop_ready(GraphTask& task);
 void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from);
-void run(GraphTask& task);                         // until nothing is left; throws the first error
+void run(GraphTask& task, std::span<TensorRef> root_gradients);  // until nothing is left; throws the first error
 void run_node_guarded(GraphTask& task, Node* n);   // errors land in the task
 
 // backward_node.cpp

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "backward.h"
+#include "tape_internal.h"
 #include "tenora/hooks.h"
 
 namespace tenora {
@@ -75,7 +76,7 @@ TensorRef match(TensorRef grad, Tensor* like, bool create_graph, std::string_vie
 
 void accumulate_grad(Tensor* leaf, TensorRef grad, bool create_graph) {
     Extra& e = extra(leaf);
-    std::lock_guard lock(leaf_lock(leaf));
+    GilFriendlyLock lock(leaf_lock(leaf));
     Tensor* old = e.grad.load(std::memory_order_acquire);
     if (old && !create_graph && !old->needs_grad()) {
         Operand pair[2] = {Operand(old), Operand(grad.get())};

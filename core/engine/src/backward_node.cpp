@@ -1,30 +1,17 @@
 // One node of a backward: hooks, capture, unpacking of what was saved, replay of its Program, delivery.
 
-#include <array>
 #include <optional>
 
 #include "backward.h"
 #include "meta_tensor.h"
 #include "tape_internal.h"
 #include "tenora/hooks.h"
-#include "tenora/stream.h"
+#include "values.h"
 
 namespace tenora {
 
 namespace {
 
-template <class T, size_t N> class Values {  // N on the stack, more on the heap
- public:
-    explicit Values(size_t count) : heap_(count > N ? new T[count]() : nullptr), data_(heap_ ? heap_.get() : inline_.data()), count_(count) {}
-    T& operator[](size_t i) { return data_[i]; }
-    std::span<T> span() { return {data_, count_}; }
-
- private:
-    std::array<T, N> inline_{};
-    std::unique_ptr<T[]> heap_;
-    T* data_;
-    size_t count_;
-};
 using Grads = Values<TensorRef, 4>;
 
 class Busy {  // short lock of a node's saved tensors: two backwards may meet in one graph
@@ -75,20 +62,25 @@ TensorRef with_history(Node* n, Tensor* result, size_t output_nr) {
 void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
     if (!n->n_saved) return;
     size_t n_out = n->n_out, first_result = n_out + n->n_edges;
+    Values<TensorRef, 8> dropped(task.retain_graph ? 0 : n->n_saved);  // released after the lock: that may run Python
     Busy lock(n);
     if (n->flags.load(std::memory_order_relaxed) & Node::kFreed) refuse_freed(n);
     Saved* s = n->saved();
+    size_t count = 0;
     for (uint16_t slot : recorded.data_inputs) {
         if (slot < n_out) continue;
-        const Saved& item = *s++;
-        if (!item.tensor || !(p.reads_data[slot] || p.reads_meta[slot])) continue;
+        Saved& item = *s++;
+        if (!item.tensor) continue;
+        bool read = p.reads_data[slot] || p.reads_meta[slot], borrowed = item.flags & Saved::kBorrowed;
         if (p.reads_data[slot]) check_version(n, item);
-        if (item.flags & Saved::kBorrowed) in.tensors[slot] = item.tensor;
-        else if (task.create_graph && (item.flags & Saved::kResult)) in.own(slot, with_history(n, item.tensor, slot - first_result));
-        else in.own(slot, TensorRef(item.tensor));
+        if (read && borrowed) in.tensors[slot] = item.tensor;
+        else if (read && task.create_graph && (item.flags & Saved::kResult))
+            in.own(slot, with_history(n, item.tensor, slot - first_result));
+        else if (read) in.own(slot, TensorRef(item.tensor));
     }
     if (task.retain_graph) return;
-    release_saved(n->saved(), n->n_saved);
+    for (s = n->saved(); s != n->saved() + n->n_saved; ++s)
+        if (Tensor* t = std::exchange(s->tensor, nullptr); t && !(s->flags & Saved::kBorrowed)) dropped[count++] = TensorRef::steal(t);
     n->flags.fetch_or(Node::kFreed, std::memory_order_relaxed);
 }
 
@@ -142,9 +134,21 @@ class Accumulation {
     bool any_ = false;
 };
 
+// A Program that only hands its gradient on (add of equal shapes, clone): nothing to unpack, nothing to replay.
+void hand_on(const Program& p, TensorRef grad, std::span<TensorRef> results) {
+    TensorRef* last = nullptr;
+    for (size_t i = 0; i < results.size(); ++i) {
+        if (p.outputs[i] < 0) continue;
+        if (last) *last = grad;
+        last = &results[i];
+    }
+    if (last) *last = std::move(grad);
+}
+
 void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> grads, std::span<TensorRef> results) {
     const Program& recorded = *n->program;
     const Program& p = *recorded.restricted(mask);
+    if (p.hands_on && grads.size() == 1) return hand_on(p, std::move(grads[0]), results);
     Inputs in(size_t(recorded.n_tensors), n->n_meta);
     for (size_t i = 0; i < grads.size(); ++i)
         if (grads[i] && (p.reads_data[i] || p.reads_meta[i])) in.own(i, std::move(grads[i]));
@@ -181,7 +185,7 @@ void run_python(GraphTask& task, Node* n, std::span<TensorRef> grads, std::span<
 void keep_gradient(GraphTask& task, NodeSide::PerOutput& o, const TensorRef& grad) {
     TensorRef t;
     {
-        std::lock_guard lock(side_lock());
+        GilFriendlyLock lock(side_lock());
         if (o.retains && try_retain(o.retains)) t = TensorRef::steal(o.retains);
     }
     if (t) accumulate_grad(t.get(), grad, task.create_graph);
@@ -192,7 +196,7 @@ void run_pre_hooks(GraphTask& task, Node* n, NodeSide& s, std::span<TensorRef> g
     for (size_t i = 0; i < grads.size(); ++i) {
         NodeSide::PerOutput found{uint32_t(i), nullptr, nullptr};
         {
-            std::lock_guard lock(side_lock());
+            GilFriendlyLock lock(side_lock());
             for (auto& o : s.outputs)
                 if (o.output_nr == i) found = o;
         }
@@ -209,7 +213,6 @@ void run_pre_hooks(GraphTask& task, Node* n, NodeSide& s, std::span<TensorRef> g
 }
 
 uint64_t wanted_mask(GraphTask& task, Node* n) {
-    if (!task.selective) return ~uint64_t(0);
     uint64_t mask = 0;
     for (size_t i = 0; i < n->n_edges; ++i) {
         const Edge& e = n->edges()[i];
@@ -218,9 +221,14 @@ uint64_t wanted_mask(GraphTask& task, Node* n) {
     return mask;
 }
 
-void take_buffers(GraphTask& task, Node* n, std::span<TensorRef> grads) {
+// Takes the gradients out of the node's buffers; returns its marks.
+uint32_t take_gradients(GraphTask& task, Node* n, std::span<TensorRef> grads, uint64_t* mask) {
+    std::unique_lock<std::mutex> lock;
+    if (task.multi) lock = std::unique_lock(task.lock);
     TaskState s = task.state(n);
     for (size_t i = 0; i < grads.size(); ++i) grads[i] = TensorRef::steal(std::exchange(s.buffers[i], nullptr));
+    *mask = task.selective ? wanted_mask(task, n) : ~uint64_t(0);
+    return *s.marks;
 }
 
 void use_backend_of(GraphTask& task, Node* n) {
@@ -232,19 +240,12 @@ void use_backend_of(GraphTask& task, Node* n) {
 
 void run_node(GraphTask& task, Node* n) {
     Grads grads(n->n_out);
-    uint32_t marks;
     uint64_t mask;
-    {
-        std::unique_lock<std::mutex> lock;
-        if (task.multi) lock = std::unique_lock(task.lock);
-        take_buffers(task, n, grads.span());
-        marks = *task.state(n).marks;
-        mask = wanted_mask(task, n);
-    }
+    uint32_t marks = take_gradients(task, n, grads.span(), &mask);
     use_backend_of(task, n);
     NodeSide* s = n->side.load(std::memory_order_acquire);
     if (s) run_pre_hooks(task, n, *s, grads.span());
-    if (marks & kCaptured)
+    if (marks & kCaptured) [[unlikely]]
         for (size_t i = 0; i < n->n_out; ++i) capture(task, n, uint32_t(i), grads[i]);
     if (task.selective && !(marks & kNeeded)) return;
 
@@ -252,7 +253,7 @@ void run_node(GraphTask& task, Node* n) {
     for (TensorRef& g : grads.span()) defined = defined || g;
     Values<TensorRef, 4> results(n->n_edges);
     Values<TensorRef, 4> kept(s && s->post_hooks ? n->n_out : 0);
-    for (size_t i = 0; i < kept.span().size(); ++i) kept[i] = grads[i];
+    for (size_t i = 0; i < kept.size(); ++i) kept[i] = grads[i];
     if (defined) {
         if (n->is_python()) run_python(task, n, grads.span(), results.span());
         else run_program(task, n, mask, grads.span(), results.span());

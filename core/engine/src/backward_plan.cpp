@@ -25,35 +25,10 @@ GraphTask::~GraphTask() {
     }
 }
 
-GraphTask::Counters& GraphTask::counters(void* key, size_t n_buffers) {
+TaskState GraphTask::mapped(void* key, size_t n_buffers) {
     Counters& c = map_[key];
     if (c.buffers.empty()) c.buffers.assign(n_buffers, nullptr);
-    return c;
-}
-
-TaskState GraphTask::state(Node* n) {
-    if (!scratch) [[unlikely]] {
-        Counters& c = counters(n, n->n_out);
-        return {&c.dependencies, &c.marks, c.buffers.data()};
-    }
-    if (n->task != id) {
-        n->task = id;
-        n->dependencies = n->marks = 0;
-    }
-    return {&n->dependencies, &n->marks, n->buffers()};
-}
-
-TaskState GraphTask::state(Tensor* leaf) {
-    if (!scratch) [[unlikely]] {
-        Counters& c = counters(leaf, 1);
-        return {&c.dependencies, &c.marks, c.buffers.data()};
-    }
-    Extra& e = extra(leaf);
-    if (e.task != id) {
-        e.task = id;
-        e.dependencies = e.marks = 0;
-    }
-    return {&e.dependencies, &e.marks, &e.buffer};
+    return {&c.dependencies, &c.marks, c.buffers.data()};
 }
 
 namespace {

@@ -126,7 +126,7 @@ namespace {
 
 class Loop {
  public:
-    explicit Loop(GraphTask& task) : task_(task) {}
+    Loop(GraphTask& task, GilRelease& gil) : task_(task), gil_(gil) {}
 
     void run() {
         if (task_.multi) shared();
@@ -168,12 +168,6 @@ class Loop {
                 one(n);
                 guard.lock();
             } else if (task_.outstanding) {
-                if (!gil_.released) {
-                    guard.unlock();
-                    gil_.release();  // never wait with it
-                    guard.lock();
-                    continue;
-                }
                 task_.changed.wait(guard, [&] { return !task_.ready.empty() || !task_.outstanding; });
             } else {
                 return;
@@ -182,15 +176,24 @@ class Loop {
     }
 
     GraphTask& task_;
-    GilRelease gil_;
+    GilRelease& gil_;
     uint32_t nodes_ = 0;
     uint64_t started_ = 0;
 };
 
 }  // namespace
 
-void run(GraphTask& task) {
-    Loop(task).run();
+void run(GraphTask& task, std::span<TensorRef> root_gradients) {
+    GilRelease gil;
+    if (task.multi) gil.release();  // workers may need it while they hold the task's lock
+    try {
+        for (size_t i = 0; i < root_gradients.size(); ++i) deliver(task, task.roots[i], std::move(root_gradients[i]), nullptr);
+    } catch (...) {  // workers may have nodes already: wait for them
+        std::lock_guard lock(task.lock);
+        task.error = std::current_exception();
+        task.failed.store(true);
+    }
+    Loop(task, gil).run();
     if (!task.failed.load()) return;
     release_buffers(task);
     std::rethrow_exception(task.error);

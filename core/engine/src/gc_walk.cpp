@@ -3,6 +3,7 @@
 #include "tenora/gc_walk.h"
 
 #include <atomic>
+#include <unordered_map>
 #include <vector>
 
 #include "tenora/tape.h"
@@ -38,13 +39,23 @@ class Walk {
         if (p && !status_) status_ = visitor_.payload(p);
     }
 
-    // A tensor that the path owns one count of.
+    // Is this the last of the `owners` counts that the path must account for? Shared things are met several times.
+    bool last(const void* object, uint32_t owners) { return owners == 1 || ++found_[object] == owners; }
+
+    // Each meeting stands for one count that the path owns.
     void meet(Tensor* t) {
         if (!t || status_) return;
-        uint32_t word = t->word.load(std::memory_order_acquire);
+        uint32_t word = t->word.load(std::memory_order_acquire), owners = word >> 1;
         void* wrapper = t->wrapper.load(std::memory_order_acquire);
-        if ((word & Tensor::KEEP) && (word >> 1) == 2 && wrapper) status_ = visitor_.wrapper(wrapper);
-        else if ((word >> 1) == 1 && !wrapper) tensors_.push_back(t);
+        if (!wrapper) {
+            if (last(t, owners)) tensors_.push_back(t);
+        } else if ((word & Tensor::KEEP) && owners > 1 && last(t, owners - 1)) {
+            status_ = visitor_.wrapper(wrapper);
+        }
+    }
+
+    void meet(Node* n) {
+        if (n && last(n, n->count.load(std::memory_order_acquire))) nodes_.push_back(n);
     }
 
     void enter(Tensor* t) {
@@ -54,18 +65,7 @@ class Walk {
             meet(e->grad.load(std::memory_order_acquire));
             meet(e->base.get());
         }
-        if (t->node && t->node->count.load(std::memory_order_acquire) == 1) nodes_.push_back(t->node);
-    }
-
-    // Owners of `next` within `n`: the edge, and saved tensors nobody else holds.
-    static bool owned_by(Node* n, Node* next) {
-        uint32_t owners = 0;
-        for (int i = 0; i < n->n_edges; ++i) owners += n->edges()[i].node() == next;
-        for (int i = 0; i < n->n_saved; ++i) {
-            const Saved& s = n->saved()[i];
-            owners += s.tensor && !(s.flags & Saved::kBorrowed) && s.tensor->node == next && s.tensor->use_count() == 1;
-        }
-        return next->count.load(std::memory_order_acquire) == owners;
+        meet(t->node);
     }
 
     void inside(Node* n) {
@@ -76,39 +76,18 @@ class Walk {
             payload(s->trace);
             for (const auto& o : s->outputs) payload(o.hooks);
         }
-        Edge* edges = n->edges();
         for (int i = 0; i < n->n_edges; ++i) {
-            Node* next = edges[i].node();
-            if (next && first(edges, i) && owned_by(n, next)) nodes_.push_back(next);
-            meet(edges[i].leaf());
+            meet(n->edges()[i].node());
+            meet(n->edges()[i].leaf());
         }
         for (int i = 0; i < n->n_saved; ++i)
-            if (!(n->saved()[i].flags & Saved::kBorrowed)) saved(n->saved()[i].tensor);
-    }
-
-    static bool first(const Edge* edges, int i) {
-        for (int k = 0; k < i; ++k)
-            if (edges[k].node() == edges[i].node()) return false;
-        return true;
-    }
-
-    // A saved tensor: its node has been met through the edges.
-    void saved(Tensor* t) {
-        if (!t || status_) return;
-        uint32_t word = t->word.load(std::memory_order_acquire);
-        void* wrapper = t->wrapper.load(std::memory_order_acquire);
-        if ((word & Tensor::KEEP) && (word >> 1) == 2 && wrapper) status_ = visitor_.wrapper(wrapper);
-        else if ((word >> 1) == 1 && !wrapper && t->extra) {
-            payload(t->extra->hooks);
-            payload(t->extra->post_accumulate);
-            meet(t->extra->grad.load(std::memory_order_acquire));
-            meet(t->extra->base.get());
-        }
+            if (!(n->saved()[i].flags & Saved::kBorrowed)) meet(n->saved()[i].tensor);
     }
 
     GcVisitor& visitor_;
     std::vector<Node*> nodes_;
     std::vector<Tensor*> tensors_;
+    std::unordered_map<const void*, uint32_t> found_;  // counts met so far of what has several
     int status_ = 0;
 };
 

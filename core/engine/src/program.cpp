@@ -125,7 +125,7 @@ ProgramRef dynamic_program(std::string op, int n_tensors, int n_attrs, int n_out
     p->op = std::move(op);
     p->n_tensors = p->n_slots = n_tensors;
     p->n_attrs = p->n_attr_slots = n_attrs;
-    p->dynamic = true;
+    p->dynamic = p->saves = true;
     p->outputs.assign(size_t(n_outputs), -1);
     p->reads_data.assign(size_t(n_tensors), 1);
     p->reads_meta.assign(size_t(n_tensors), 0);

@@ -91,6 +91,14 @@ void find_reads(Program& p) {
         if (p.reads_attr[size_t(i)]) p.attr_inputs.push_back(uint16_t(i));
 }
 
+// `n_out` is not known here: an operand that is handed on must have been saved, so only slot 0 counts as a gradient.
+void find_shortcuts(Program& p) {
+    p.hands_on = p.code.empty() && !p.dynamic;
+    for (int32_t o : p.outputs) p.hands_on = p.hands_on && o <= 0;
+    p.saves = !p.attr_inputs.empty() || !p.meta_inputs.empty() || p.data_inputs.size() > 1 ||
+              (p.data_inputs.size() == 1 && p.data_inputs[0] != 0);
+}
+
 // Adjoints of views and matrix products can add into what is there already.
 void find_accumulable(Program& p) {
     p.accumulable.clear();
@@ -128,6 +136,7 @@ void compile(Program& p) {
     mark_last_uses(p);
     find_reads(p);
     find_accumulable(p);
+    find_shortcuts(p);
     mark_reusable(p);
 }
 

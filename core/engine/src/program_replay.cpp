@@ -4,31 +4,20 @@
 //   - An operand is overwritten only at its last use, if replay holds the tensor and its storage alone, it is dense, and the
 //     kernel allows an output that is an input. Never while recording.
 
-#include <array>
-#include <memory>
 
 #include "attr_code.h"
 #include "tenora/error.h"
 #include "tenora/modes.h"
 #include "tenora/program.h"
+#include "values.h"
 
 namespace tenora {
+
+BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> target);
 
 namespace {
 
 constexpr size_t kStackSlots = 16, kStackAttrs = 16, kStackOperands = 6;
-
-template <class T, size_t N> class Scratch {  // default-constructed values, on the stack for ordinary counts
- public:
-    explicit Scratch(size_t count) : heap_(count > N ? new T[count] : nullptr), data_(heap_ ? heap_.get() : inline_.data()) {}
-    T& operator[](size_t i) { return data_[i]; }
-    T* data() { return data_; }
-
- private:
-    std::array<T, N> inline_;
-    std::unique_ptr<T[]> heap_;
-    T* data_;
-};
 
 bool overwritable(Tensor* t) {
     return t->use_count() == 1 && t->contiguous && is_differentiable(t->dtype) && t->storage && t->storage->unique() &&
@@ -89,7 +78,7 @@ class Replay {
     const Attr& attr(const AttrArg& a) { return a.kind == AttrArg::Kind::Slot ? attrs_[a.slot] : p_.constants[a.constant]; }
 
     void attribute(const Instruction& in) {
-        Scratch<Attr, kStackOperands> args(in.n_attr);
+        Values<Attr, kStackOperands> args(in.n_attr);
         for (int i = 0; i < in.n_attr; ++i) args[size_t(i)] = attr(p_.attr_args[in.first_attr + i]);
         Tensor* t = in.n_in ? tensor(p_.tensor_args[in.first_in].slot) : nullptr;
         attrs_[in.first_out] = evaluate(in.code, t, {args.data(), in.n_attr}, arena_, p_.op);
@@ -110,8 +99,8 @@ class Replay {
 
     void call(const Instruction& in) {
         if (in.identity_if_one && identity(in)) return;
-        Scratch<Operand, kStackOperands> operands(in.n_in);
-        Scratch<Attr, kStackOperands> attrs(in.n_attr);
+        Values<Operand, kStackOperands> operands(in.n_in);
+        Values<Attr, kStackOperands> attrs(in.n_attr);
         for (int i = 0; i < in.n_in; ++i) operands[size_t(i)] = operand(p_.tensor_args[in.first_in + i]);
         for (int i = 0; i < in.n_attr; ++i) attrs[size_t(i)] = attr(p_.attr_args[in.first_attr + i]);
         std::span<const Operand> ins{operands.data(), in.n_in};
@@ -155,7 +144,8 @@ class Replay {
             BackendId backend = current_backend((*mine)->device.space);
             if (!inplace_kernel(callee, backend, (*mine)->dtype)) return false;
             Tensor* target = mine->get();
-            run_kernel(callee, backend, ins, {}, {&target, 1});
+            if (i == 0) call_target(callee, ins, {}, {&target, 1});  // the dispatcher's fast path
+            else run_kernel(callee, backend, ins, {}, {&target, 1});
             TensorRef taken = std::move(*mine);
             result(in.first_out) = std::move(taken);
             return true;
@@ -181,8 +171,8 @@ class Replay {
     const Program& p_;
     std::span<Tensor* const> tensors_;
     const ReplayOptions& options_;
-    Scratch<TensorRef, kStackSlots> results_;
-    Scratch<Attr, kStackAttrs> attrs_;
+    Values<TensorRef, kStackSlots> results_;
+    Values<Attr, kStackAttrs> attrs_;
     SpanArena arena_;
 };
 

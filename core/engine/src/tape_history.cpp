@@ -88,7 +88,7 @@ void retain_grad(Tensor* t) {
     if (!tracked(t))
         fail(ErrorKind::Runtime, "grad", "retain_grad", "can't retain_grad on Tensor that has requires_grad=False. Call requires_grad_() first.");
     if (!t->node || extra(t).retains_grad) return;
-    std::lock_guard lock(side_lock());
+    GilFriendlyLock lock(side_lock());
     per_output(t->node, t->output_nr).retains = t;
     t->extra->retains_grad = true;
 }
@@ -103,14 +103,14 @@ void unlink(Tensor* t) {  // under side_lock()
 }  // namespace
 
 void move_retained_grad(Tensor* t, Node* node, uint32_t output_nr) {
-    std::lock_guard lock(side_lock());
+    GilFriendlyLock lock(side_lock());
     unlink(t);
     if (node) per_output(node, output_nr).retains = t;
     else t->extra->retains_grad = false;
 }
 
 void forget_retained_grad(Tensor* t) {
-    std::lock_guard lock(side_lock());
+    GilFriendlyLock lock(side_lock());
     unlink(t);
     if (t->extra) t->extra->retains_grad = false;
 }
@@ -140,7 +140,7 @@ void** tensor_hooks(Tensor* t) {
         fail(ErrorKind::Runtime, "grad", "register_hook", "cannot register a hook on a tensor that doesn't require gradient. "
              "Call requires_grad_() first.");
     if (!t->node) return leaf_hooks(t);
-    std::lock_guard lock(side_lock());
+    GilFriendlyLock lock(side_lock());
     return &per_output(t->node, t->output_nr).hooks;
 }
 

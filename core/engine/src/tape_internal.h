@@ -18,6 +18,18 @@ void release_saved(Saved* saved, size_t count);
 SavedMeta* write_meta(SavedMeta* at, const Tensor* t);  // returns the next place
 inline size_t meta_size(const Tensor* t) { return sizeof(SavedMeta) + size_t(t->dl.ndim) * sizeof(int64_t); }
 
+// A lock whose holder may need the GIL. Who waits for it gives the GIL up first, so that the two cannot wait for each other.
+class GilFriendlyLock {
+ public:
+    explicit GilFriendlyLock(std::mutex& m);
+    ~GilFriendlyLock() { mutex_.unlock(); }
+    GilFriendlyLock(const GilFriendlyLock&) = delete;
+    GilFriendlyLock& operator=(const GilFriendlyLock&) = delete;
+
+ private:
+    std::mutex& mutex_;
+};
+
 std::mutex& side_lock();                      // retained tensors of all nodes; making of sides and extras
 std::mutex& view_lock();                      // re-derivation of stale views
 NodeSide::PerOutput& per_output(Node* n, uint32_t output_nr);  // made on first use; under side_lock()

@@ -1,6 +1,5 @@
 // Nodes and extras: one block each, destroyed by a per-thread work list.
 
-#include <cstring>
 #include <new>
 #include <vector>
 
@@ -20,17 +19,19 @@ struct WorkList {
     std::vector<Extra*> extras;
     bool draining = false;
 };
-struct ThreadState {
-    WorkList* work = nullptr;
-    uint64_t sequence = 0;
-    ~ThreadState() { delete std::exchange(work, nullptr); }
+// Plain pointers and numbers: no initialisation check at each access.
+thread_local constinit WorkList* thread_work = nullptr;
+thread_local constinit uint64_t thread_sequence = 0;
+struct Cleaner {
+    ~Cleaner() { delete std::exchange(thread_work, nullptr); }
 };
-thread_local ThreadState thread_state;
 
-WorkList& work_list() {
-    if (!thread_state.work) thread_state.work = new WorkList();
-    return *thread_state.work;
+[[gnu::noinline]] WorkList& make_work_list() {
+    thread_local Cleaner cleaner;
+    (void)cleaner;
+    return *(thread_work = new WorkList());
 }
+WorkList& work_list() { return thread_work ? *thread_work : make_work_list(); }
 
 void drop_payload(void*& slot) {
     if (!slot) return;
@@ -125,14 +126,15 @@ Node* new_node(const NodeSizes& s) {
     size_t arrays = s.n_out * sizeof(Tensor*) + s.n_edges * sizeof(Edge) + s.n_saved * sizeof(Saved);
     size_t bytes = sizeof(Node) + arrays + s.n_attr * sizeof(Attr) + s.meta_bytes + s.data_bytes;
     Node* n = new (pool_allocate(bytes)) Node();
-    std::memset(static_cast<void*>(n + 1), 0, arrays);
+    auto* words = reinterpret_cast<uint64_t*>(n + 1);
+    for (size_t i = 0; i < arrays / sizeof(uint64_t); ++i) words[i] = 0;
     n->bytes = uint32_t(bytes);
     n->n_out = s.n_out;
     n->n_edges = s.n_edges;
     n->n_saved = s.n_saved;
     n->n_attr = s.n_attr;
     n->n_meta = s.n_meta;
-    n->sequence = ++thread_state.sequence;
+    n->sequence = ++thread_sequence;
     count_live_node(1);
     return n;
 }
@@ -148,6 +150,13 @@ SavedMeta* write_meta(SavedMeta* at, const Tensor* t) {
 std::string_view Node::name() const {
     if (const NodeSide* s = side.load(std::memory_order_acquire); s && !s->name.empty()) return s->name;
     return is_python() ? std::string_view("Function") : tenora::op(op).display();
+}
+
+GilFriendlyLock::GilFriendlyLock(std::mutex& m) : mutex_(m) {
+    if (m.try_lock()) [[likely]] return;
+    void* token = hooks().release_gil ? hooks().release_gil() : nullptr;
+    m.lock();
+    if (token) hooks().acquire_gil(token);
 }
 
 std::mutex& side_lock() { static auto* m = new std::mutex(); return *m; }

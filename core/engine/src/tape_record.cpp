@@ -46,6 +46,7 @@ NodeSizes measure(const Recording& r) {
     NodeSizes s;
     s.n_out = uint16_t(r.out.size());
     s.n_edges = uint16_t(r.in.size());
+    if (!r.program.saves && r.out.size() == 1) return s;
     for (uint16_t slot : r.program.data_inputs) s.n_saved += slot >= r.out.size();
     for (uint16_t slot : r.program.meta_inputs)
         if (slot >= r.out.size()) s.meta_bytes += meta_size(r.existing(slot)), s.n_meta++;
@@ -91,6 +92,18 @@ void fill_attrs(Node* n, const Recording& r, char* data) {
     }
 }
 
+void fill_saved(Node* n, const Recording& r) {
+    Saved* saved = n->saved();
+    for (uint16_t slot : r.program.data_inputs)
+        if (slot >= r.out.size()) save(*saved++, r, slot, n->edges());
+    SavedMeta* meta = n->metas();
+    for (uint16_t slot : r.program.meta_inputs)
+        if (slot >= r.out.size()) meta = write_meta(meta, r.tensor(slot));
+    if (r.out.size() > 1)
+        for (Tensor* t : r.out) meta = write_meta(meta, t);
+    fill_attrs(n, r, reinterpret_cast<char*>(meta));
+}
+
 void fill_rare(Node* n) {
     if (modes().anomaly && hooks().capture_trace) set_payload(&side(n).trace, hooks().capture_trace());
     if (!space(n->device).host_order())
@@ -108,6 +121,7 @@ NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<c
     const Program* program = vjp_program(op, make_key(op, needs, in, first, attr), needs, in, first, attr);
     Recording r{op, *program, in, attr, out};
     NodeSizes sizes = measure(r);
+    if (in.size() > 0xffff) fail(ErrorKind::Value, "argument", op.display(), "more than 65535 operands in one recorded call. Split the call.");
     NodeRef ref = NodeRef::steal(new_node(sizes));
     Node* n = ref.get();
     n->op = op.id;
@@ -115,15 +129,7 @@ NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<c
     n->program = program;
     n->device = first ? first->device : Device{};
     fill_edges(n->edges(), needs, in);
-    Saved* saved = n->saved();
-    for (uint16_t slot : program->data_inputs)
-        if (slot >= out.size()) save(*saved++, r, slot, n->edges());
-    SavedMeta* meta = n->metas();
-    for (uint16_t slot : program->meta_inputs)
-        if (slot >= out.size()) meta = write_meta(meta, r.tensor(slot));
-    if (out.size() > 1)
-        for (Tensor* t : out) meta = write_meta(meta, t);
-    fill_attrs(n, r, reinterpret_cast<char*>(meta));
+    if (program->saves || out.size() > 1) fill_saved(n, r);
     if (modes().anomaly || n->device.space != 0) [[unlikely]] fill_rare(n);
     return ref;
 }

@@ -98,7 +98,7 @@ void refresh_view(Tensor* t) {
         Operand operand(base);
         made = record_node(op(core_ops().as_strided), backend_for(base), 1, {&operand, 1}, g.attrs, {&t, 1});
     }
-    std::lock_guard lock(view_lock());
+    GilFriendlyLock lock(view_lock());
     if (e.view_version.load(std::memory_order_relaxed) == version) return;
     if (!made) e.view_version.store(version, std::memory_order_release);
     else set_history(t, made.get(), 0);

@@ -1,5 +1,5 @@
 // What Python's cycle collector must know of the engine.
-//   - walk_owned() enters a node or tensor only if its count says that nobody outside the path holds it. Whatever a running
+//   - walk_owned() enters a node or tensor only once all of its counts were met on the path: nobody outside holds it. Whatever a running
 //     backward uses is held by the evaluator, so it is never entered: the walk needs no lock.
 //   - A cycle through a native node with owners outside the path is not collected; being conservative is always safe.
 #pragma once

@@ -91,6 +91,8 @@ class Program {
     std::vector<uint16_t> data_inputs, meta_inputs, attr_inputs;  // the same as lists; meta: read as metadata only
     std::vector<uint16_t> accumulable;            // outputs that may be added into a buffer by what computes them
     int n_slots = 0, n_attr_slots = 0;
+    bool hands_on = false;          // no code, outputs are gradients: nothing but hand them on
+    bool saves = false;             // reads more than gradients
     bool dynamic = false;           // no code: call hooks().call_formula instead
     uint64_t needs = 0;             // gradient Programs: mask it was made for (see needs_bit)
     std::string str() const;        // the code, for people
