@@ -1,0 +1,136 @@
+"""Threads: the GIL during backward, several backwards at once, errors and objects that cross threads."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+import tenora
+
+
+def long_graph(x: tenora.Tensor, steps: int) -> tenora.Tensor:
+    y = x
+    for _ in range(steps):
+        y = y * 1.0001
+    return y.sum()
+
+
+@pytest.mark.serial
+def test_python_makes_progress_during_backward() -> None:
+    with tenora.use_backend("cpu_mkl"):
+        x = tenora.ones(4096, requires_grad=True)
+        loss = long_graph(x, 20_000)
+        running = threading.Event()
+        counted = 0
+
+        def count() -> None:
+            nonlocal counted
+            while running.is_set():
+                counted += 1
+
+        running.set()
+        thread = threading.Thread(target=count)
+        thread.start()
+        before, began = counted, time.perf_counter()
+        loss.backward()
+        during, seconds = counted - before, time.perf_counter() - began
+        running.clear()
+        thread.join()
+    # A thread that got nothing but the interpreter's 5 ms hand-overs would not run at all in a stretch without Python.
+    assert seconds > 0.02
+    assert during / seconds > 100_000
+
+
+def test_many_backwards_at_once(backend: str) -> None:
+    def work(seed: int) -> list[float]:
+        with tenora.use_backend(backend):
+            x = tenora.full((64,), float(seed), requires_grad=True)
+            for _ in range(5):
+                (x * x).sum().backward()
+            return x.grad.tolist()
+
+    with ThreadPoolExecutor(4) as pool:
+        for seed, grad in enumerate(pool.map(work, range(8))):
+            assert grad == [10.0 * seed] * 64
+
+
+def test_one_graph_from_several_threads(backend: str) -> None:
+    x = tenora.ones(16, requires_grad=True)
+    loss = long_graph(x, 50)
+
+    def work(_: int) -> list[float]:
+        with tenora.use_backend(backend):
+            (grad,) = tenora.autograd.grad(loss, [x], retain_graph=True)
+            return grad.tolist()
+
+    with ThreadPoolExecutor(3) as pool:
+        results = list(pool.map(work, range(6)))
+    assert all(r == results[0] for r in results)
+
+
+def test_hooks_and_attributes_under_threads() -> None:
+    seen: list[int] = []
+
+    def work(_: int) -> None:
+        x = tenora.ones(8, requires_grad=True)
+        x.label = [1]
+        y = x * 2
+        y.register_hook(lambda grad: seen.append(1))
+        (y * y).sum().backward()
+        assert x.label == [1]
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(40)))
+    assert len(seen) == 40
+
+
+def test_error_in_a_thread_reaches_its_caller() -> None:
+    class Failing(tenora.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: tenora.Tensor) -> tenora.Tensor:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad: tenora.Tensor) -> tenora.Tensor:
+            raise KeyError("mine")
+
+    def work() -> None:
+        x = tenora.ones(4, requires_grad=True)
+        long_graph(Failing.apply(x), 3000).backward()
+
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyError, match="mine"):
+        pool.submit(work).result()
+
+
+def test_collector_during_backward_in_another_thread() -> None:
+    stop = threading.Event()
+
+    def collect() -> None:
+        while not stop.is_set():
+            gc.collect()
+
+    thread = threading.Thread(target=collect)
+    thread.start()
+    try:
+        for _ in range(5):
+            x = tenora.ones(256, requires_grad=True)
+            x.me = x
+            x.register_hook(lambda grad: None)
+            long_graph(x, 2000).backward()
+            assert x.grad is not None
+            del x.me
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_modes_belong_to_the_thread() -> None:
+    with tenora.no_grad():
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(tenora.is_grad_enabled).result() is True
+        assert tenora.is_grad_enabled() is False
