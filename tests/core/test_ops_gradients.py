@@ -12,15 +12,17 @@ import tenora
 import tenora_ops
 from tenora_autograd import gradcheck, gradgradcheck
 from tenora_ops.record import Record
-from tenora_ops.samples import Sample
+from tenora_ops.samples import Draw, Sample
 
 LARGEST = 30  # elements of a sample that finite differences still walk through
 #: Random numbers are drawn anew at each call, so a difference of two calls means nothing.
 DRAWN_ANEW = {"dropout"}
+#: `fill` cuts history (see test_fill_cuts_history); Python functions are checked where they have a gradient.
+FUNCTIONS = {"masked_select", "flip"}
 DIFFERENTIABLE = [
     r.name
     for r in tenora_ops.records()
-    if r.differentiable and r.kind != "function" or r.name in ("masked_select", "flip")
+    if r.differentiable and r.name != "fill" and (r.kind != "function" or r.name in FUNCTIONS)
 ]
 
 
@@ -55,15 +57,22 @@ def prepared(record: Record, sample: Sample) -> tuple[Any, list[Any]] | None:
     return run, leaves
 
 
+def elements(value: Any) -> int:
+    return sum(map(elements, value)) if isinstance(value, list) else int(np.size(value))
+
+
 def checked_samples(record: Record) -> list[tuple[str, Sample]]:
-    source = record.gradient_samples
     found = []
     for dtype in ("float64", "complex128"):
         if dtype not in record.dtypes:
             continue
-        for sample in op_cases.samples_of(record.name, dtype) if source is None else source:
-            size = sum(np.size(v) for v in sample.arguments if isinstance(v, np.ndarray | list))
-            if size <= LARGEST and not (record.name in DRAWN_ANEW and sample.arguments[-1] is True):
+        if record.gradient_samples is None:
+            source = op_cases.samples_of(record.name, dtype)
+        else:
+            source = tuple(record.gradient_samples(Draw(dtype, record.domain, record.name)))
+        for sample in source:
+            small = sum(elements(v) for v in sample.arguments if isinstance(v, np.ndarray | list)) <= LARGEST
+            if small and not (record.name in DRAWN_ANEW and sample.arguments[-1] is True):
                 found.append((dtype, sample))
     return found
 
@@ -98,6 +107,14 @@ def test_second_gradient(name: str, backend: str) -> None:
                 raise AssertionError(f"{name}({sample}) in {dtype}: {error}") from error
             ran += 1
     assert ran, f"{name}: no sample was checked"
+
+
+def test_fill_cuts_history(backend: str) -> None:
+    x = tenora.ones(3, requires_grad=True)
+    y = x * 2
+    y.fill_(5.0)
+    (y.sum() + x.sum()).backward()
+    assert x.grad.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_gradcheck_notices_a_wrong_gradient() -> None:

@@ -76,20 +76,28 @@ def selections(draw: Draw) -> Iterable[Sample]:
     ]
 
 
-def index_lists(draw: Draw) -> list[tuple[tuple[int, ...], list[Any]]]:
-    """Shapes and index lists: None = whole dim; negative indices, broadcasting, separated index dims, masks."""
-    signed = draw.indices(4, 5) - 2
+def index_lists(draw: Draw, distinct: bool = False) -> list[tuple[tuple[int, ...], list[Any]]]:
+    """Shapes and index lists: None = whole dim; negative indices, broadcasting, separated index dims, masks.
+
+    `distinct`: no place is named twice, so that the order of writes does not matter.
+    """
+
+    def pick(size: int, *shape: int) -> Any:
+        if not distinct:
+            return draw.indices(size, *shape)
+        return draw.rng.permutation(size)[: int(np.prod(shape, dtype=int))].reshape(shape).astype(np.int64)
+
     return [
-        ((5,), [draw.indices(5, 3)]),
-        ((3, 4), [draw.indices(3, 2)]),
-        ((3, 4), [None, signed]),
-        ((3, 4), [draw.indices(3, 2, 1), draw.indices(4, 3)]),
-        ((2, 3, 4), [draw.indices(2, 3), None, draw.indices(4, 3)]),
-        ((2, 3, 4), [None, draw.indices(3, 2, 2)]),
+        ((5,), [pick(5, 3)]),
+        ((3, 4), [pick(3, 2)]),
+        ((3, 4), [None, pick(4, 4) - 2]),
+        ((3, 4), [pick(3, 2, 1), pick(4, 3)]),
+        ((2, 3, 4), [draw.indices(2, 3), None, pick(4, 3)]),
+        ((2, 3, 4), [None, pick(3, 1, 2)]),
         ((3, 4), [np.array([True, False, True])]),
         ((3, 4), [draw.mask(3, 4)]),
-        ((3, 4), [draw.indices(3, 0)]),
-        ((1, 2, 1, 3, 2), [None, draw.indices(2, 2), None, draw.indices(3, 2)]),
+        ((3, 4), [pick(3, 0)]),
+        ((1, 2, 1, 3, 2), [None, pick(2, 2), None, pick(3, 2)]),
     ]
 
 
@@ -100,9 +108,10 @@ def reads(draw: Draw) -> Iterable[Sample]:
 def writes(draw: Draw) -> Iterable[Sample]:
     """Accumulating writes may repeat places; plain ones write one value to all."""
     found = []
+    for shape, indices in index_lists(draw, distinct=True):
+        found.append(sample(draw.array(*shape), draw.array(), indices))
     for shape, indices in index_lists(draw):
         result = np.zeros(shape)[numpy_index(indices)].shape
-        found.append(sample(draw.array(*shape), draw.array(), indices))
         found.append(sample(draw.array(*shape), draw.array(*result), indices, accumulate=True))
     return found
 

@@ -275,7 +275,7 @@ uniform = op(
     function=_uniform_like,
     differentiable=False,
     shape_only=("input",),
-    samples=lambda draw: [sample(draw.array(*s), -2.0, 3.0, generator=Seed(i)) for i, s in enumerate(SHAPES)],
+    samples=lambda draw: [sample(draw.array(*s), 1.0, 3.0, generator=Seed(i)) for i, s in enumerate(SHAPES)],
     oracle=lambda x, low, high, generator: (
         np.array(uniforms(generator.seed, x.size, _name(x))).reshape(x.shape) * (high - low) + low
     ),

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from tenora_ops.formula import conj, count, is_complex, max_number, ops
+from tenora_ops.formula import conj, count, is_complex, max_number, min_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along, exact_mean, exact_sum, reduced, variance
 from tenora_ops.record import Family, op
@@ -145,9 +145,7 @@ amax = op(
     "amax(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
     family=EXTREME,
     vjp=_extreme_gradient,
-    oracle=lambda x, dim=None, keepdim=False: reduced(
-        lambda row: builtins.max(row.tolist()), x, dim, keepdim
-    ),
+    oracle=lambda x, dim=None, keepdim=False: _extreme(builtins.max, x, dim, keepdim),
     doc="The largest element; NaN wins. Equal ones share the gradient.",
     example="tenora.amax(tenora.tensor([[1, 5], [3, 2]]), 1)",
     method=True,
@@ -157,9 +155,7 @@ amin = op(
     "amin(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
     family=EXTREME,
     vjp=_extreme_gradient,
-    oracle=lambda x, dim=None, keepdim=False: reduced(
-        lambda row: builtins.min(row.tolist()), x, dim, keepdim
-    ),
+    oracle=lambda x, dim=None, keepdim=False: _extreme(builtins.min, x, dim, keepdim),
     doc="The smallest element; NaN wins. Equal ones share the gradient.",
     example="tenora.amin(tenora.tensor([[1, 5], [3, 2]]), 1)",
     method=True,
@@ -494,9 +490,10 @@ def _running_sum(row: Any) -> Any:
 
 
 def _reverse_scan(g: Any, dim: Any) -> Any:
-    """Sums from each place to the end: the scan of the reversed, reversed."""
-    backwards = ops.cumsum(ops.slice(g, dim, None, None, -1), dim)
-    return ops.slice(backwards, dim, None, None, -1)
+    """Sums from each place to the end: the scan of the reversed, reversed; in front a dim for 0-d tensors."""
+    place = min_number(dim % max_number(g.ndim, 1) + 1, g.ndim)
+    backwards = ops.cumsum(ops.slice(ops.unsqueeze(g, 0), place, None, None, -1), place)
+    return ops.select(ops.slice(backwards, place, None, None, -1), 0, 0)
 
 
 norm = op(
