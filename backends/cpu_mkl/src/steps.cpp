@@ -72,13 +72,13 @@ int32_t run_sgd(const tnr_call* call) {
     return TNR_OK;
 }
 
-// Attributes: lr, beta1, beta2, eps, weight_decay, decoupled, amsgrad, maximize, step.
+// Attributes: lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step.
 int32_t run_adam(const tnr_call* call) {
     const int params = call->n_in - call->n_out;
     const bool amsgrad = call->n_out > 3 * params;
     const double lr = number_attr(call, 0, 0), beta_1 = number_attr(call, 1, 0),
                  beta_2 = number_attr(call, 2, 0);
-    const double step = number_attr(call, 8, 1);
+    const double step = number_attr(call, 7, 1);
     const AdamSettings s{beta_1,
                          beta_2,
                          number_attr(call, 3, 0),
@@ -87,7 +87,7 @@ int32_t run_adam(const tnr_call* call) {
                          lr / (1.0 - std::pow(beta_1, step)),
                          1.0 / std::sqrt(1.0 - std::pow(beta_2, step)),
                          int_attr(call, 5, 0) != 0,
-                         int_attr(call, 7, 0) != 0};
+                         int_attr(call, 6, 0) != 0};
     for (int i = 0; i < params; ++i) {
         const DLTensor *p = call->out[i], *m = call->out[params + i], *v = call->out[2 * params + i];
         const DLTensor* g = call->in[call->n_out + i];
@@ -110,7 +110,8 @@ int32_t run_adam(const tnr_call* call) {
 void add_steps(Kernels& kernels) {
     const uint32_t mask = TNR_MASK_HALF | TNR_MASK_REALS, flags = kAnyLayout | TNR_KERNEL_INPLACE;
     add_kernel(kernels, "sgd_step", run_sgd, mask, flags);
-    add_kernel(kernels, "adam_step", run_adam, mask, flags);
+    add_kernel(kernels, "adam_update", run_adam, mask, flags);
+    add_kernel(kernels, "amsgrad_update", run_adam, mask, flags);
 }
 
 }  // namespace tenora::cpu
