@@ -1,6 +1,6 @@
 """Optimizer steps: one statement of the mathematics per optimizer, for one parameter; lists in one call.
 
-- `sgd_step`, `adam_update` and `amsgrad_update` answer with the new values. `sgd_step_`, `adam_step_` write them in place
+- `sgd_step`, `adam_step` are composites that answer with the new values. `sgd_step_`, `adam_step_` write them in place
   for lists of parameters, through the backend's fused kernel of that name where it has one.
 - A fused kernel sees the written tensors, then those only read, and writes the former; attributes as in the schema.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
-from tenora_ops.formula import ops
+from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import Draw, Sample, sample
@@ -90,15 +90,66 @@ def adam_samples(draw: Draw) -> Iterable[Sample]:
     for i, shape in enumerate(SHAPES):
         state = [draw.array(*shape), abs(draw.array(*shape))]
         state = [s.astype(draw.array().dtype) for s in state]
-        largest = state[1] * state[1].dtype.type(1.5) if i % 2 else None
-        options = {"weight_decay": 0.01 * i, "decoupled": i % 3 == 1, "maximize": i == 4, "step": i + 1}
-        options["amsgrad"] = largest is not None
-        hyper = {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-3}
-        found.append(sample(draw.array(*shape), *state, largest, draw.array(*shape), **hyper, **options))
+        options = {"weight_decay": 0.01 * i, "decoupled": i % 2 == 1, "maximize": i == 4, "step": i + 1}
+        found.append(
+            sample(
+                draw.array(*shape),
+                *state,
+                draw.array(*shape),
+                lr=0.1,
+                beta1=0.9,
+                beta2=0.99,
+                eps=1e-3,
+                **options,
+            )
+        )
     return found
 
 
+def _adam_moments(
+    p: Any,
+    m: Any,
+    v: Any,
+    g: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    weight_decay: Any,
+    decoupled: bool,
+    maximize: bool,
+) -> tuple[Any, Any, Any]:
+    g = -g if maximize else g
+    if decoupled:
+        p = p * (1.0 - lr * weight_decay)
+    else:
+        g = g + p * weight_decay
+    return p, m + (g - m) * (1.0 - beta1), v * beta2 + g * g * (1.0 - beta2)
+
+
+def _adam_update(p: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, eps: Any, step: Any) -> Any:
+    scale = (1.0 - beta2**step) ** 0.5
+    return p - (m / (ops.sqrt(v) / scale + eps)) * (lr / (1.0 - beta1**step))
+
+
 def _adam(
+    p: Any,
+    m: Any,
+    v: Any,
+    g: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    eps: Any,
+    weight_decay: Any,
+    decoupled: bool,
+    maximize: bool,
+    step: Any,
+) -> tuple[Any, Any, Any]:
+    p, m, v = _adam_moments(p, m, v, g, lr, beta1, beta2, weight_decay, decoupled, maximize)
+    return _adam_update(p, m, v, lr, beta1, beta2, eps, step), m, v
+
+
+def _amsgrad(
     p: Any,
     m: Any,
     v: Any,
@@ -110,27 +161,18 @@ def _adam(
     eps: Any,
     weight_decay: Any,
     decoupled: bool,
-    amsgrad: bool,
     maximize: bool,
     step: Any,
 ) -> tuple[Any, Any, Any, Any]:
-    g = -g if maximize else g
-    if decoupled:
-        p = p * (1.0 - lr * weight_decay)
-    else:
-        g = g + p * weight_decay
-    m = m + (g - m) * (1.0 - beta1)
-    v = v * beta2 + g * g * (1.0 - beta2)
-    largest = ops.maximum(largest, v) if amsgrad else v
-    denominator = ops.sqrt(largest) / (1.0 - beta2**step) ** 0.5 + eps
-    return p - (m / denominator) * (lr / (1.0 - beta1**step)), m, v, largest
+    p, m, v = _adam_moments(p, m, v, g, lr, beta1, beta2, weight_decay, decoupled, maximize)
+    largest = ops.maximum(largest, v)
+    return _adam_update(p, m, largest, lr, beta1, beta2, eps, step), m, v, largest
 
 
 def _adam_oracle(
     p: Any,
     m: Any,
     v: Any,
-    largest: Any,
     g: Any,
     *,
     lr: float,
@@ -139,28 +181,47 @@ def _adam_oracle(
     eps: float,
     weight_decay: float,
     decoupled: bool,
-    amsgrad: bool,
     maximize: bool,
     step: int,
+    largest: Any = None,
 ) -> Any:
     g = -g if maximize else g
     p, g = (p * (1 - lr * weight_decay), g) if decoupled else (p, g + weight_decay * p)
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * g**2
-    used = np.maximum(largest, v) if amsgrad else v
-    return p - lr * (m / (1 - beta1**step)) / (np.sqrt(used / (1 - beta2**step)) + eps), m, v, used
+    used = v if largest is None else np.maximum(largest, v)
+    p = p - lr * (m / (1 - beta1**step)) / (np.sqrt(used / (1 - beta2**step)) + eps)
+    return (p, m, v) if largest is None else (p, m, v, used)
 
 
-adam_step = op(
-    "adam_step(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, max_exp_avg_sq: Tensor?, grad: Tensor, "
-    "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, amsgrad: bool, "
-    "maximize: bool, step: int) -> (Tensor, Tensor, Tensor, Tensor)",
+HYPER = (
+    "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, maximize: bool, "
+    "step: int"
+)
+adam_update = op(
+    "adam_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, grad: Tensor, "
+    f"{HYPER}) -> (Tensor, Tensor, Tensor)",
     family=STEP,
     samples=adam_samples,
     composite=_adam,
     differentiable=False,
     oracle=_adam_oracle,
-    doc="One step of Adam (Kingma and Ba 2015), AdamW (Loshchilov and Hutter 2019), AMSGrad (Reddi et al. 2018).",
+    doc="One step of Adam (Kingma and Ba 2015), or of AdamW when decoupled (Loshchilov and Hutter 2019).",
+    example="tenora.optim.Adam([tenora.ones(1, requires_grad=True)]).step()",
+    public="",
+)
+amsgrad_update = op(
+    "amsgrad_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, max_exp_avg_sq: Tensor, grad: Tensor, "
+    f"{HYPER}) -> (Tensor, Tensor, Tensor, Tensor)",
+    family=STEP,
+    samples=lambda draw: [
+        sample(*s.arguments[:3], s.arguments[2] * s.arguments[2].dtype.type(1.5), s.arguments[3], **s.options)
+        for s in adam_samples(draw)
+    ],
+    composite=_amsgrad,
+    differentiable=False,
+    oracle=lambda p, m, v, largest, g, **options: _adam_oracle(p, m, v, g, largest=largest, **options),
+    doc="One step of Adam with the largest second moment so far (Reddi et al. 2018).",
     example="tenora.optim.Adam([tenora.ones(1, requires_grad=True)]).step()",
     public="",
 )
@@ -213,15 +274,15 @@ def adam_step_(
 ) -> None:
     """One Adam step in place on lists of parameters; `max_exp_avg_sqs` is empty without amsgrad."""
     hyper = [lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step]
-    written = [*params, *exp_avgs, *exp_avg_sqs, *max_exp_avg_sqs]
-    if _engine.run_step("amsgrad_update" if amsgrad else "adam_update", written, list(grads), hyper):
+    lists = [params, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if amsgrad else [])]
+    name = "amsgrad_update" if amsgrad else "adam_update"
+    if _engine.run_step(name, [tensor for each in lists for tensor in each], list(grads), hyper):
         return
-    largest: Sequence[Tensor | None] = max_exp_avg_sqs or [None] * len(params)
+    update = REGISTERED[name]
     old = _engine.set_grad_enabled(False)
     try:
-        for *state, grad in zip(params, exp_avgs, exp_avg_sqs, largest, grads, strict=True):
-            values = ops.adam_step(*state, grad, *attributes)
-            _write(state if amsgrad else state[:3], values)
+        for *state, grad in zip(*lists, grads, strict=True):
+            _write(state, update(*state, grad, *hyper))
     finally:
         _engine.set_grad_enabled(old)
 
