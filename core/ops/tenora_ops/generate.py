@@ -52,7 +52,8 @@ def qualified(text: str) -> str:
     """Builtin types by their full names: methods called `float` or `int` would hide them."""
     words = {"int": "builtins.int", "float": "builtins.float", "complex": "builtins.complex"}
     parts = text.replace("[", " [ ").replace("]", " ] ").split(" ")
-    return " ".join(words.get(p, p) for p in parts).replace(" [ ", "[").replace(" ]", "]").strip()
+    joined = " ".join(words.get(p, p) for p in parts).replace(" [ ", "[").replace(" ]", "]")
+    return " ".join(joined.split())
 
 
 def default_text(value: object) -> str:
@@ -84,7 +85,21 @@ def parameters_text(parameters: Iterable[Parameter], method: bool) -> str:
 def returned(entry: Record) -> str:
     if entry.schema.results == 1:
         return "Tensor"
+    if entry.result:
+        return "".join(name.title() for name in entry.result)
     return f"tuple[{', '.join(['Tensor'] * entry.schema.results)}]"
+
+
+def result_classes() -> list[str]:
+    """Stubs of the named tuples that ops return."""
+    lines = []
+    for names in dict.fromkeys(entry.result for entry in records() if entry.result):
+        lines += [
+            f"class {''.join(n.title() for n in names)}(NamedTuple):",
+            *[f"    {n}: Tensor" for n in names],
+            "",
+        ]
+    return lines
 
 
 def stub_lines(name: str, group: list[Record], indent: str, method: bool, out: bool) -> list[str]:
@@ -106,10 +121,11 @@ def functions_stub() -> str:
         HEADER.rstrip(),
         "import builtins",
         "from collections.abc import Sequence",
-        "from typing import Any, overload",
+        "from typing import Any, NamedTuple, overload",
         "",
         "from tenora_engine._engine import Generator, OpFunction, Tensor, device, dtype",
         "",
+        *result_classes(),
         "def public_functions(module: builtins.str = ...) -> dict[builtins.str, OpFunction]: ...",
         "def resolve(name: builtins.str) -> OpFunction: ...",
         "def call_function(op: builtins.str, operands: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any: ...",
@@ -138,10 +154,11 @@ def methods_stub() -> str:
         HEADER.rstrip(),
         "import builtins",
         "from collections.abc import Sequence",
-        "from typing import overload",
+        "from typing import NamedTuple, overload",
         "",
         "from tenora_engine._engine import Generator, Tensor, device, dtype",
         "",
+        *result_classes(),
         "class TensorMethods:",
     ]
     for name, group in sorted(_method_names().items()):
