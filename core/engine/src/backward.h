@@ -45,7 +45,9 @@ struct GraphTask {
     std::vector<Capture> captures;      // sorted by target, output
     std::vector<TensorRef> captured;    // per input
     std::span<Tensor* const> inputs;
+    Node* next = nullptr;               // ready; a chain never needs the heap
     std::vector<Node*> ready;           // heap, latest sequence first
+    bool has_ready() const { return next || !ready.empty(); }
     Modes modes;                        // of the caller, for workers
     Device home{0, 255};                // device of the worker that runs the calling thread; index 255: none
     std::mutex lock;

@@ -42,7 +42,8 @@ class Planner {
     void run() {
         for (const Capture& c : task_.captures) mark_capture(c);
         for (const Edge& root : task_.roots) {
-            meet(root);
+            if (!task_.selective) count_from(root);
+            else meet(root);
             while (!frames_.empty()) step();
         }
     }
@@ -53,16 +54,32 @@ class Planner {
         *(input->node ? task_.state(input->node) : task_.state(input)).marks |= kCaptured;
     }
 
-    // Counts an edge; opens its node when it is new.
-    void meet(const Edge& e) {
+    // Without `selective` the order of the walk does not matter.
+    void count_from(const Edge& root) {
+        if (Node* n = count(root)) open_.push_back(n);
+        while (!open_.empty()) {
+            Node* n = open_.back();
+            open_.pop_back();
+            for (int i = 0; i < n->n_edges; ++i)
+                if (const Edge& e = n->edges()[i])
+                    if (Node* next = count(e)) open_.push_back(next);
+        }
+    }
+
+    // Counts an edge; the node behind it when it is new.
+    Node* count(const Edge& e) {
         TaskState s = task_.state(e);
         ++*s.dependencies;
-        if (*s.marks & kSeen) return;
+        if (*s.marks & kSeen) return nullptr;
         *s.marks |= kSeen;
-        if (Node* n = e.node()) {
-            if (runs_in_worker(task_, n->device)) task_.multi = true;
-            frames_.push_back({n, 0});
-        }
+        Node* n = e.node();
+        if (n && n->device.space != 0 && runs_in_worker(task_, n->device)) task_.multi = true;
+        return n;
+    }
+
+    // Counts an edge; opens its node when it is new.
+    void meet(const Edge& e) {
+        if (Node* n = count(e)) frames_.push_back({n, 0});
     }
 
     void step() {
@@ -90,6 +107,7 @@ class Planner {
 
     GraphTask& task_;
     std::vector<Frame> frames_;
+    std::vector<Node*> open_;
 };
 
 }  // namespace

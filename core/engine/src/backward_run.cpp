@@ -58,13 +58,18 @@ void push_ready(GraphTask& task, Node* n) {
         give_to_worker(&task, n);
         return;
     }
-    task.ready.push_back(n);
-    if (task.ready.size() > 1) std::push_heap(task.ready.begin(), task.ready.end(), earlier);
+    if (!task.next) {
+        task.next = n;
+    } else {
+        task.ready.push_back(n);
+        std::push_heap(task.ready.begin(), task.ready.end(), earlier);
+    }
     if (task.multi) task.changed.notify_all();
 }
 
 Node* pop_ready(GraphTask& task) {
-    if (task.ready.size() > 1) std::pop_heap(task.ready.begin(), task.ready.end(), earlier);
+    if (task.next && (task.ready.empty() || !earlier(task.next, task.ready.front()))) return std::exchange(task.next, nullptr);
+    std::pop_heap(task.ready.begin(), task.ready.end(), earlier);
     Node* n = task.ready.back();
     task.ready.pop_back();
     return n;
@@ -73,14 +78,13 @@ Node* pop_ready(GraphTask& task) {
 namespace {
 
 // Stores the gradient and counts down. Returns the whole gradient of a leaf that is complete.
-bool store(GraphTask& task, const Edge& edge, TensorRef grad, TensorRef* complete) {
+inline bool store(GraphTask& task, const Edge& edge, TensorRef&& grad, TensorRef* complete) {
     TaskState s = task.state(edge);
     if (task.selective && !(*s.marks & (kNeeded | kCaptured))) return false;
     Tensor*& slot = s.buffers[edge.output_nr];
     if (grad) {
-        TensorRef old = TensorRef::steal(std::exchange(slot, nullptr));
-        TensorRef sum = old ? add_gradients(std::move(old), std::move(grad), task.create_graph) : std::move(grad);
-        task.state(edge).buffers[edge.output_nr] = sum.take();  // adding may have run a whole backward elsewhere
+        if (slot) grad = add_gradients(TensorRef::steal(std::exchange(slot, nullptr)), std::move(grad), task.create_graph);
+        slot = grad.take();
     }
     if (--*s.dependencies) return false;
     if (Node* n = edge.node()) {
@@ -131,7 +135,7 @@ class Loop {
     void run() {
         if (task_.multi) shared();
         else
-            while (!task_.ready.empty() && !task_.failed.load(std::memory_order_relaxed)) one(pop_ready(task_));
+            while (task_.has_ready() && !task_.failed.load(std::memory_order_relaxed)) one(pop_ready(task_));
     }
 
  private:
@@ -161,14 +165,14 @@ class Loop {
     void shared() {
         std::unique_lock guard(task_.lock);
         for (;;) {
-            if (task_.failed.load()) task_.ready.clear();
-            if (!task_.ready.empty()) {
+            if (task_.failed.load()) task_.ready.clear(), task_.next = nullptr;
+            if (task_.has_ready()) {
                 Node* n = pop_ready(task_);
                 guard.unlock();
                 one(n);
                 guard.lock();
             } else if (task_.outstanding) {
-                task_.changed.wait(guard, [&] { return !task_.ready.empty() || !task_.outstanding; });
+                task_.changed.wait(guard, [&] { return task_.has_ready() || !task_.outstanding; });
             } else {
                 return;
             }

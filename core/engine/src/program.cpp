@@ -52,8 +52,7 @@ ProgramRef copy_with_outputs(const Program& p, uint64_t mask) {
 
 }  // namespace
 
-const Program* Program::restricted(uint64_t mask) const {
-    if (dynamic || (mask & needs) == needs) return this;
+const Program* Program::derive(uint64_t mask) const {
     for (Derived* d = derived_.load(std::memory_order_acquire); d; d = d->next)
         if (d->mask == mask) return d->program.get();
     std::lock_guard lock(derive_lock);

@@ -46,25 +46,36 @@ ProgramKey long_key(uint64_t needs, std::span<const Operand> in, const Tensor* r
 
 }  // namespace
 
-uint8_t operand_kind(const Operand& operand, const Tensor* result) {
+namespace {
+
+inline uint8_t kind_of(const Operand& operand, const Tensor* result) {
     const Tensor* t = operand.tensor;
     if (!t) {
         if (!operand.has_scalar) return kAbsent;
         return operand.scalar.kind == Scalar::Kind::Complex ? uint8_t(kScalar | kComplexBit) : uint8_t(kScalar);
     }
-    uint8_t complex = is_complex(t->dtype) ? kComplexBit : 0;
+    uint8_t complex = t->dtype >= DType::C64 ? kComplexBit : 0;  // C64, C128 are the last two
     if (!result || t->dtype != result->dtype || t->dl.ndim != result->dl.ndim) return kTensor | complex;
-    for (int i = 0; i < t->dl.ndim; ++i)
-        if (t->dl.shape[i] != result->dl.shape[i]) return kTensor | complex;
+    const int64_t *a = t->dl.shape, *b = result->dl.shape;
+    for (int i = t->dl.ndim; i-- > 0;)
+        if (a[i] != b[i]) return kTensor | complex;
     return complex;
 }
+static_assert(DType::C64 > DType::F64 && DType::C128 > DType::C64 && TNR_DTYPE_COUNT == TNR_C128 + 1);
+
+}  // namespace
+
+uint8_t operand_kind(const Operand& operand, const Tensor* result) { return kind_of(operand, result); }
 
 ProgramKey make_key(const Op&, uint64_t needs, std::span<const Operand> in, const Tensor* result, std::span<const Attr> attr) {
     if (in.size() > kInlineOperands || attr.size() > kInlineAttrs) [[unlikely]] return long_key(needs, in, result, attr);
-    bool complex = result && is_complex(result->dtype);
     ProgramKey key{in.size() | needs << 4, 0};
-    for (size_t i = 0; i < in.size(); ++i) key.operands |= uint64_t(operand_kind(in[i], result)) << (16 + 4 * i);
-    if (complex) key.operands |= uint64_t(1) << 63;  // the highest kind uses 3 of its 4 bits
+    int shift = 16;
+    for (const Operand& o : in) {
+        key.operands |= uint64_t(kind_of(o, result)) << shift;
+        shift += 4;
+    }
+    if (result && result->dtype >= DType::C64) key.operands |= uint64_t(1) << 63;  // the highest kind uses 3 of its 4 bits
     for (size_t i = 0; i < attr.size(); ++i) {
         uint64_t code = attr_code(attr[i]);
         if (code >= 0xff) [[unlikely]] return long_key(needs, in, result, attr);
@@ -80,16 +91,6 @@ std::atomic<uint64_t> traces{0};
 }  // namespace
 
 ProgramCache::ProgramCache() : table_(nullptr) {}
-
-const Program* ProgramCache::find(const ProgramKey& key) const {
-    const Table* table = table_.load(std::memory_order_acquire);
-    if (!table) return nullptr;
-    for (size_t i = place(key) & table->mask;; i = (i + 1) & table->mask) {
-        const Entry* entry = table->cells[i].load(std::memory_order_acquire);
-        if (!entry) return nullptr;
-        if (entry->key == key) return entry->program;
-    }
-}
 
 const Program* ProgramCache::insert(const ProgramKey& key, ProgramRef program) {
     std::lock_guard lock(insert_lock);
@@ -140,9 +141,9 @@ ProgramRef trace(const TraceRequest& request, int n_tensors, int n_attrs, size_t
 
 }  // namespace
 
-const Program* vjp_program(const Op& op, const ProgramKey& key, uint64_t needs, std::span<const Operand> in,
+namespace {
+[[gnu::noinline]] const Program* make_vjp_program(const Op& op, const ProgramKey& key, uint64_t needs, std::span<const Operand> in,
                            const Tensor* result, std::span<const Attr> attr) {
-    if (const Program* p = op.vjp->find(key)) [[likely]] return p;
     ProgramRef traced = trace({op, true, needs, in, result, attr}, 2 * op.spec.n_out + int(in.size()), int(attr.size() + in.size()), in.size());
     bool wanted = true;
     for (size_t i = 0; i < in.size(); ++i) wanted = wanted && (traced->outputs[i] < 0 || needs_bit(needs, i));
@@ -151,6 +152,13 @@ const Program* vjp_program(const Op& op, const ProgramKey& key, uint64_t needs, 
         return op.vjp->insert(key, ProgramRef(const_cast<Program*>(p->restricted(needs))));
     }
     return op.vjp->insert(key, std::move(traced));
+}
+}  // namespace
+
+const Program* vjp_program(const Op& op, const ProgramKey& key, uint64_t needs, std::span<const Operand> in,
+                           const Tensor* result, std::span<const Attr> attr) {
+    if (const Program* p = op.vjp->find(key)) [[likely]] return p;
+    return make_vjp_program(op, key, needs, in, result, attr);
 }
 
 const Program* composite_program(const Op& op, const ProgramKey& key, std::span<const Operand> in, std::span<const Attr> attr) {

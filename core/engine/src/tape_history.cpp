@@ -23,15 +23,16 @@ Edge edge_of(Tensor* t) {
     return edge;
 }
 
-void set_history(Tensor* t, Node* node, uint32_t output_nr) {
-    if (t->extra && t->extra->retains_grad) [[unlikely]] move_retained_grad(t, node, output_nr);
-    if (node) node->retain();
-    Node* old = std::exchange(t->node, node);
+void set_history(Tensor* t, NodeRef node, uint32_t output_nr) {
+    if (t->extra && t->extra->retains_grad) [[unlikely]] move_retained_grad(t, node.get(), output_nr);
+    Node* old = std::exchange(t->node, node.take());
     t->output_nr = output_nr;
     t->requires_grad = false;
     if (t->is_view) t->extra->view_version.store(t->version(), std::memory_order_release);
     if (old) [[unlikely]] old->release();
 }
+
+void set_history(Tensor* t, Node* node, uint32_t output_nr) { set_history(t, NodeRef(node), output_nr); }
 
 TensorRef detach(Tensor* t) {
     TensorRef out = alias(t);

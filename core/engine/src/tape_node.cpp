@@ -76,17 +76,22 @@ void free_extra(Extra* e) {
     count_live_extra(-1);
 }
 
-void drain(WorkList& work) {
+// Releases `n` and `e` (either may be null) and all that this lets go of.
+void drain(WorkList& work, Node* n, Extra* e) {
     work.draining = true;
-    while (!work.nodes.empty() || !work.extras.empty()) {
+    for (;;) {
+        if (n) free_node(n);
+        if (e) free_extra(e);
+        n = nullptr;
+        e = nullptr;
         if (!work.nodes.empty()) {
-            Node* n = work.nodes.back();
+            n = work.nodes.back();
             work.nodes.pop_back();
-            free_node(n);
-        } else {
-            Extra* e = work.extras.back();
+        } else if (!work.extras.empty()) {
+            e = work.extras.back();
             work.extras.pop_back();
-            free_extra(e);
+        } else {
+            break;
         }
     }
     work.draining = false;
@@ -96,13 +101,8 @@ void drain(WorkList& work) {
 
 void Node::destroy(Node* n) {
     WorkList& work = work_list();
-    if (work.draining) {
-        work.nodes.push_back(n);
-        return;
-    }
-    work.draining = true;
-    free_node(n);
-    drain(work);
+    if (work.draining) work.nodes.push_back(n);
+    else drain(work, n, nullptr);
 }
 
 void release_autograd(Tensor* t) {
@@ -111,8 +111,8 @@ void release_autograd(Tensor* t) {
     if (Node* n = std::exchange(t->node, nullptr)) n->release();
     if (!e) return;
     WorkList& work = work_list();
-    work.extras.push_back(e);
-    if (!work.draining) drain(work);
+    if (work.draining) work.extras.push_back(e);
+    else drain(work, nullptr, e);
 }
 
 void release_saved(Saved* saved, size_t count) {
@@ -127,7 +127,10 @@ Node* new_node(const NodeSizes& s) {
     size_t bytes = sizeof(Node) + arrays + s.n_attr * sizeof(Attr) + s.meta_bytes + s.data_bytes;
     Node* n = new (pool_allocate(bytes)) Node();
     auto* words = reinterpret_cast<uint64_t*>(n + 1);
-    for (size_t i = 0; i < arrays / sizeof(uint64_t); ++i) words[i] = 0;
+    for (size_t i = 0; i < arrays / sizeof(uint64_t); ++i) {
+        words[i] = 0;
+        __asm__ volatile("" ::: "memory");  // a few stores, not a call of memset
+    }
     n->bytes = uint32_t(bytes);
     n->n_out = s.n_out;
     n->n_edges = s.n_edges;

@@ -1,6 +1,8 @@
 // Recording of a call: which Program its gradient needs, what that reads, where gradients go.
 
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "tape_internal.h"
 #include "tenora/error.h"
@@ -46,7 +48,6 @@ NodeSizes measure(const Recording& r) {
     NodeSizes s;
     s.n_out = uint16_t(r.out.size());
     s.n_edges = uint16_t(r.in.size());
-    if (!r.program.saves && r.out.size() == 1) return s;
     for (uint16_t slot : r.program.data_inputs) s.n_saved += slot >= r.out.size();
     for (uint16_t slot : r.program.meta_inputs)
         if (slot >= r.out.size()) s.meta_bytes += meta_size(r.existing(slot)), s.n_meta++;
@@ -113,29 +114,58 @@ void fill_rare(Node* n) {
         }
 }
 
+bool complex_number(const Operand& o) { return !o.tensor && o.has_scalar && o.scalar.kind == Scalar::Kind::Complex; }
+
+// Attributes hold no complex numbers: a formula sees one as a 0-d tensor of the result's dtype.
+NodeRef record_complex(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
+                       std::span<const Attr> attr, std::span<Tensor* const> out) {
+    std::vector<Operand> operands(in.begin(), in.end());
+    std::vector<TensorRef> numbers;
+    for (Operand& o : operands) {
+        if (!complex_number(o)) continue;
+        DType dtype = is_complex(out[0]->dtype) ? out[0]->dtype : DType::C128;
+        numbers.push_back(new_tensor({}, dtype, out[0]->device));
+        fill(numbers.back().get(), o.scalar);
+        o = Operand(numbers.back().get());
+    }
+    return record_node(op, backend, needs, operands, attr, out);
+}
+
 }  // namespace
 
 NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr,
                     std::span<Tensor* const> out) {
+    if (!out.empty() && std::any_of(in.begin(), in.end(), complex_number)) [[unlikely]]
+        return record_complex(op, backend, needs, in, attr, out);
     const Tensor* first = out.empty() ? nullptr : out[0];
     const Program* program = vjp_program(op, make_key(op, needs, in, first, attr), needs, in, first, attr);
+    if (in.size() > 0xffff) [[unlikely]]
+        fail(ErrorKind::Value, "argument", op.display(), "more than 65535 operands in one recorded call. Split the call.");
     Recording r{op, *program, in, attr, out};
-    NodeSizes sizes = measure(r);
-    if (in.size() > 0xffff) fail(ErrorKind::Value, "argument", op.display(), "more than 65535 operands in one recorded call. Split the call.");
-    NodeRef ref = NodeRef::steal(new_node(sizes));
-    Node* n = ref.get();
+    bool plain = !program->saves && out.size() == 1;  // edges are all there is
+    NodeSizes sizes;
+    if (plain) sizes.n_out = 1, sizes.n_edges = uint16_t(in.size());
+    else sizes = measure(r);
+    Node* n = new_node(sizes);
+    NodeRef ref = NodeRef::steal(n);
     n->op = op.id;
     n->backend = backend;
     n->program = program;
     n->device = first ? first->device : Device{};
     fill_edges(n->edges(), needs, in);
-    if (program->saves || out.size() > 1) fill_saved(n, r);
+    if (!plain) fill_saved(n, r);
     if (modes().anomaly || n->device.space != 0) [[unlikely]] fill_rare(n);
     return ref;
 }
 
 void record(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr,
             TensorRef* out, int n_out) {
+    if (n_out == 1) {
+        Tensor* result = out[0].get();
+        if (!(op.spec.output_differentiable & 1) || !is_differentiable(result->dtype)) return;
+        set_history(result, record_node(op, backend, needs, in, attr, {&result, 1}), 0);
+        return;
+    }
     Tensor* results[kMaxOutputs];
     bool any = false;
     for (int i = 0; i < n_out; ++i) {

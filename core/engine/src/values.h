@@ -14,7 +14,10 @@ class Values {
     explicit Values(size_t count) : count_(count) {
         data_ = reinterpret_cast<T*>(inline_);
         if (count > N) [[unlikely]] data_ = static_cast<T*>(::operator new(count * sizeof(T)));
-        for (size_t i = 0; i < count; ++i) new (data_ + i) T();
+        for (size_t i = 0; i < count; ++i) {
+            new (data_ + i) T();
+            __asm__ volatile("" ::: "memory");  // a few stores, not a call of memset
+        }
     }
     ~Values() {
         std::destroy_n(data_, count_);

@@ -98,11 +98,14 @@ class Program {
     std::string str() const;        // the code, for people
 
     // This Program with only the outputs of `mask` (bit per output, 63 = all from 63 on). Made once per mask.
-    const Program* restricted(uint64_t mask) const;
+    const Program* restricted(uint64_t mask) const {
+        return dynamic || (mask & needs) == needs ? this : derive(mask);
+    }
 
  private:
     friend class ProgramBuilder;
     struct Derived;
+    const Program* derive(uint64_t mask) const;
     std::atomic<uint32_t> count_{1};
     mutable std::atomic<Derived*> derived_{nullptr};
 };
@@ -147,7 +150,15 @@ ProgramKey make_key(const Op& op, uint64_t needs, std::span<const Operand> in, c
 class ProgramCache {
  public:
     ProgramCache();
-    const Program* find(const ProgramKey& key) const;
+    const Program* find(const ProgramKey& key) const {
+        const Table* table = table_.load(std::memory_order_acquire);
+        if (!table) return nullptr;
+        for (size_t i = place(key) & table->mask;; i = (i + 1) & table->mask) {
+            const Entry* entry = table->cells[i].load(std::memory_order_acquire);
+            if (!entry) return nullptr;
+            if (entry->key == key) return entry->program;
+        }
+    }
     const Program* insert(const ProgramKey& key, ProgramRef program);  // the Program that is there first wins
 
  private:
