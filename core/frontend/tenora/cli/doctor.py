@@ -62,7 +62,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             print(f"\n{report.name} is {report.state}:\n{text.indented(report.cause)}")
             if report.root:
                 print(text.indented(f"root cause: {report.root}"))
-    bad_choice = _print_choices()
+    bad_choice = _print_choices({report.name: report for report in reports})
     bad_plugins = _print_plugins()
     broken = [report for report in reports if report.state in ("FAILED", "INCOMPATIBLE")]
     return 1 if broken or bad_choice or bad_plugins or not reports else 0
@@ -86,12 +86,14 @@ def _origin(name: str) -> str:
     return f"{row.distribution} {row.version}".strip()
 
 
-def _print_choices() -> bool:
+def _print_choices(reports: dict[str, Report]) -> bool:
     print("\nWho computes")
     bad = False
     for kind in sorted(tenora_dispatch.device_types()):
         choice = tenora_dispatch.explain_choice(kind)
-        print(f"{kind}: {choice.name or 'no backend'}, by {choice.source}")
+        report = reports.get(choice.name or "")
+        fate = f" (which is {report.state})" if report and report.state in OUT else ""
+        print(f"{kind}: {choice.name or 'no backend'}{fate}, by {choice.source}")
         if choice.problem is not None:
             print(describe_steps(choice))
             print(text.indented(str(choice.problem)))

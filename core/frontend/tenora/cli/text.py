@@ -27,10 +27,8 @@ def facts(pairs: Sequence[tuple[str, str]]) -> str:
 
 
 def indented(text: str, by: int = 4) -> str:
-    """Text wrapped to the terminal and indented."""
+    """Text wrapped to the terminal and indented; paths are never broken."""
     space = " " * by
-    wrapped = [
-        textwrap.fill(line, width(), initial_indent=space, subsequent_indent=space, break_long_words=False)
-        for line in text.splitlines()
-    ]
-    return "\n".join(wrapped)
+    wrapper = textwrap.TextWrapper(width(), initial_indent=space, subsequent_indent=space)
+    wrapper.break_long_words = wrapper.break_on_hyphens = False
+    return "\n".join(wrapper.fill(line) for line in text.splitlines())
