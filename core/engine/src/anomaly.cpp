@@ -1,5 +1,5 @@
-// Anomaly mode: the first node whose gradient has a NaN is an error that names the op and the user's line. And what any error
-// of a backward says about the forward call it belongs to.
+// Anomaly mode: the first node whose gradient has a NaN is an error that names the op and the user's line.
+// And what any error of a backward says about the forward call it belongs to.
 
 #include "backward.h"
 #include "tenora/hooks.h"
@@ -28,16 +28,19 @@ bool has_nan(Tensor* t) {
 void check_finite(Node* n, std::span<TensorRef> grads) {
     for (size_t i = 0; i < grads.size(); ++i)
         if (grads[i] && has_nan(grads[i].get()))
-            fail(ErrorKind::Runtime, "anomaly", n->name(), "Function '" + std::string(n->name()) + "' returned nan values in its " +
-                 std::to_string(i) + "th output. Look at the forward call below.");
+            fail(ErrorKind::Runtime, "anomaly", n->name(),
+                 "Function '" + std::string(n->name()) + "' returned nan values in its " + std::to_string(i) +
+                     "th output. Look at the forward call below.");
 }
 
 void explain_failure(Error& error, Node* n, bool anomaly) {
     if (error.op.empty()) error.op = n->name();
     error.message += "\nThis happened while the gradient of " + std::string(n->name()) + " was computed.";
     NodeSide* s = n->side.load(std::memory_order_acquire);
-    if (s && s->trace && hooks().format_trace) error.message += "\nThe forward call was made here:\n" + hooks().format_trace(s->trace);
-    else if (!anomaly) error.message += " Anomaly mode shows where the forward call was made.";
+    if (s && s->trace && hooks().format_trace)
+        error.message += "\nThe forward call was made here:\n" + hooks().format_trace(s->trace);
+    else if (!anomaly)
+        error.message += " Anomaly mode shows where the forward call was made.";
 }
 
 }  // namespace tenora

@@ -1,5 +1,6 @@
 // Attribute instructions: arithmetic on numbers and spans, metadata of tensors.
-//   - Number results: two integers give I64 (true_div and negative powers: F64); a SCALAR operand gives SCALAR; else F64.
+//   - Number results: two integers give I64 (true_div and negative powers: F64); a SCALAR operand gives
+//   SCALAR; else F64.
 //   - Integer division and modulo round towards minus infinity, as Python's do.
 
 #include "attr_code.h"
@@ -15,22 +16,27 @@ namespace tenora {
 namespace {
 
 constexpr AttrCodeInfo kCodes[] = {
-    {"add", 0, 2}, {"sub", 0, 2}, {"mul", 0, 2}, {"floor_div", 0, 2}, {"true_div", 0, 2}, {"mod", 0, 2},
-    {"min", 0, 2}, {"max", 0, 2}, {"neg", 0, 1}, {"pow", 0, 2}, {"shape", 1, 0}, {"size", 1, 1},
-    {"numel", 1, 0}, {"ndim", 1, 0}, {"dtype_of", 1, 0}, {"device_of", 1, 0}, {"item", 0, 2}, {"length", 0, 1},
-    {"make_span", 0, -1}, {"concat", 0, -1}, {"inverse_permutation", 0, 1}, {"normal_dims", 0, 2}, {"as_int", 0, 1},
-    {"as_float", 0, 1}, {"as_scalar", 0, 1}, {"slice", 0, 3}, {"product", 0, 1}, {"take", 0, 2}, {"replace", 0, 3},
-    {"range", 0, 1},
+    {"add", 0, 2},         {"sub", 0, 2},      {"mul", 0, 2},
+    {"floor_div", 0, 2},   {"true_div", 0, 2}, {"mod", 0, 2},
+    {"min", 0, 2},         {"max", 0, 2},      {"neg", 0, 1},
+    {"pow", 0, 2},         {"shape", 1, 0},    {"size", 1, 1},
+    {"numel", 1, 0},       {"ndim", 1, 0},     {"dtype_of", 1, 0},
+    {"device_of", 1, 0},   {"item", 0, 2},     {"length", 0, 1},
+    {"make_span", 0, -1},  {"concat", 0, -1},  {"inverse_permutation", 0, 1},
+    {"normal_dims", 0, 2}, {"as_int", 0, 1},   {"as_float", 0, 1},
+    {"as_scalar", 0, 1},   {"slice", 0, 3},    {"product", 0, 1},
+    {"take", 0, 2},        {"replace", 0, 3},  {"range", 0, 1},
 };
 static_assert(std::size(kCodes) == size_t(AttrCode::Count));
 
 [[noreturn]] void bad(std::string_view op, AttrCode code, const std::string& what) {
-    fail(ErrorKind::Runtime, "program", op, "attribute instruction " + std::string(name_of(code)) + ": " + what +
-         ". Check the op's formula.");
+    fail(ErrorKind::Runtime, "program", op,
+         "attribute instruction " + std::string(name_of(code)) + ": " + what + ". Check the op's formula.");
 }
 
 bool is_number(const Attr& a) {
-    return a.kind == TNR_ATTR_I64 || a.kind == TNR_ATTR_F64 || a.kind == TNR_ATTR_BOOL || a.kind == TNR_ATTR_SCALAR;
+    return a.kind == TNR_ATTR_I64 || a.kind == TNR_ATTR_F64 || a.kind == TNR_ATTR_BOOL ||
+           a.kind == TNR_ATTR_SCALAR;
 }
 bool is_float(const Attr& a) {
     return a.kind == TNR_ATTR_F64 || (a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_F64);
@@ -66,14 +72,22 @@ int64_t int_pow(int64_t base, int64_t exponent) {
 
 int64_t integer_result(AttrCode code, int64_t a, int64_t b, std::string_view op) {
     switch (code) {
-        case AttrCode::Add: return int64_t(uint64_t(a) + uint64_t(b));
-        case AttrCode::Sub: return int64_t(uint64_t(a) - uint64_t(b));
-        case AttrCode::Mul: return int64_t(uint64_t(a) * uint64_t(b));
-        case AttrCode::Min: return std::min(a, b);
-        case AttrCode::Max: return std::max(a, b);
-        case AttrCode::Neg: return int64_t(0 - uint64_t(a));
-        case AttrCode::Pow: return int_pow(a, b);
-        default: break;
+        case AttrCode::Add:
+            return int64_t(uint64_t(a) + uint64_t(b));
+        case AttrCode::Sub:
+            return int64_t(uint64_t(a) - uint64_t(b));
+        case AttrCode::Mul:
+            return int64_t(uint64_t(a) * uint64_t(b));
+        case AttrCode::Min:
+            return std::min(a, b);
+        case AttrCode::Max:
+            return std::max(a, b);
+        case AttrCode::Neg:
+            return int64_t(0 - uint64_t(a));
+        case AttrCode::Pow:
+            return int_pow(a, b);
+        default:
+            break;
     }
     if (b == 0) bad(op, code, "division by zero");
     if (b == -1) return code == AttrCode::Mod ? 0 : int64_t(0 - uint64_t(a));
@@ -82,16 +96,26 @@ int64_t integer_result(AttrCode code, int64_t a, int64_t b, std::string_view op)
 
 double float_result(AttrCode code, double a, double b) {
     switch (code) {
-        case AttrCode::Add: return a + b;
-        case AttrCode::Sub: return a - b;
-        case AttrCode::Mul: return a * b;
-        case AttrCode::TrueDiv: return a / b;
-        case AttrCode::FloorDiv: return std::floor(a / b);
-        case AttrCode::Mod: return a - std::floor(a / b) * b;
-        case AttrCode::Min: return std::fmin(a, b);
-        case AttrCode::Max: return std::fmax(a, b);
-        case AttrCode::Neg: return -a;
-        default: return std::pow(a, b);
+        case AttrCode::Add:
+            return a + b;
+        case AttrCode::Sub:
+            return a - b;
+        case AttrCode::Mul:
+            return a * b;
+        case AttrCode::TrueDiv:
+            return a / b;
+        case AttrCode::FloorDiv:
+            return std::floor(a / b);
+        case AttrCode::Mod:
+            return a - std::floor(a / b) * b;
+        case AttrCode::Min:
+            return std::fmin(a, b);
+        case AttrCode::Max:
+            return std::fmax(a, b);
+        case AttrCode::Neg:
+            return -a;
+        default:
+            return std::pow(a, b);
     }
 }
 
@@ -115,7 +139,8 @@ Attr copy_span(std::span<const int64_t> values, SpanArena& arena) {
 int64_t checked_index(int64_t index, size_t size, AttrCode code, std::string_view op) {
     int64_t i = index < 0 ? index + int64_t(size) : index;
     if (i < 0 || i >= int64_t(size))
-        bad(op, code, "index " + std::to_string(index) + " is out of range for " + std::to_string(size) + " values");
+        bad(op, code,
+            "index " + std::to_string(index) + " is out of range for " + std::to_string(size) + " values");
     return i;
 }
 
@@ -123,7 +148,9 @@ Attr normal_dims(const Attr& dims, int64_t ndim, SpanArena& arena, std::string_v
     constexpr AttrCode code = AttrCode::NormalDims;
     bool all = dims.kind == TNR_ATTR_NONE;
     int64_t one = is_number(dims) ? as_int(dims, code, op) : 0;
-    std::span<const int64_t> given = all ? std::span<const int64_t>{} : is_number(dims) ? std::span(&one, 1) : as_span(dims, code, op);
+    std::span<const int64_t> given = all               ? std::span<const int64_t>{}
+                                     : is_number(dims) ? std::span(&one, 1)
+                                                       : as_span(dims, code, op);
     size_t count = all ? size_t(ndim) : given.size();
     int64_t* data = arena.take(count);
     for (size_t i = 0; i < count; ++i)
@@ -134,12 +161,19 @@ Attr normal_dims(const Attr& dims, int64_t ndim, SpanArena& arena, std::string_v
 
 Attr of_tensor(AttrCode code, const Tensor* t, std::span<const Attr> args, std::string_view op) {
     switch (code) {
-        case AttrCode::Shape: return attr_span(t->shape());
-        case AttrCode::Size: return attr_int(t->dl.shape[checked_index(as_int(args[0], code, op), t->shape().size(), code, op)]);
-        case AttrCode::Numel: return attr_int(t->numel);
-        case AttrCode::Ndim: return attr_int(t->rank());
-        case AttrCode::DTypeOf: return attr_dtype(t->dtype);
-        default: return attr_int(int64_t(t->device.space) << 8 | t->device.index);
+        case AttrCode::Shape:
+            return attr_span(t->shape());
+        case AttrCode::Size:
+            return attr_int(
+                t->dl.shape[checked_index(as_int(args[0], code, op), t->shape().size(), code, op)]);
+        case AttrCode::Numel:
+            return attr_int(t->numel);
+        case AttrCode::Ndim:
+            return attr_int(t->rank());
+        case AttrCode::DTypeOf:
+            return attr_dtype(t->dtype);
+        default:
+            return attr_int(int64_t(t->device.space) << 8 | t->device.index);
     }
 }
 
@@ -149,13 +183,16 @@ Attr make_span(AttrCode code, std::span<const Attr> args, SpanArena& arena, std:
     int64_t* data = arena.take(count);
     int64_t* p = data;
     for (const Attr& a : args) {
-        if (a.kind == TNR_ATTR_SPAN) p = std::copy_n(a.value.span, a.count, p);
-        else *p++ = as_int(a, code, op);
+        if (a.kind == TNR_ATTR_SPAN)
+            p = std::copy_n(a.value.span, a.count, p);
+        else
+            *p++ = as_int(a, code, op);
     }
     return attr_span({data, count});
 }
 
-Attr slice(std::span<const int64_t> v, const Attr& start, const Attr& stop, SpanArena& arena, std::string_view op) {
+Attr slice(std::span<const int64_t> v, const Attr& start, const Attr& stop, SpanArena& arena,
+           std::string_view op) {
     int64_t n = int64_t(v.size());
     auto bound = [&](const Attr& a, int64_t absent) {
         if (a.kind == TNR_ATTR_NONE) return absent;
@@ -169,9 +206,12 @@ Attr slice(std::span<const int64_t> v, const Attr& start, const Attr& stop, Span
 Attr of_spans(AttrCode code, std::span<const Attr> args, SpanArena& arena, std::string_view op) {
     std::span<const int64_t> v = as_span(args[0], code, op);
     switch (code) {
-        case AttrCode::Item: return attr_int(v[size_t(checked_index(as_int(args[1], code, op), v.size(), code, op))]);
-        case AttrCode::Length: return attr_int(int64_t(v.size()));
-        case AttrCode::Slice: return slice(v, args[1], args[2], arena, op);
+        case AttrCode::Item:
+            return attr_int(v[size_t(checked_index(as_int(args[1], code, op), v.size(), code, op))]);
+        case AttrCode::Length:
+            return attr_int(int64_t(v.size()));
+        case AttrCode::Slice:
+            return slice(v, args[1], args[2], arena, op);
         case AttrCode::Product: {
             int64_t p = 1;
             for (int64_t x : v) p *= x;
@@ -185,12 +225,14 @@ Attr of_spans(AttrCode code, std::span<const Attr> args, SpanArena& arena, std::
         case AttrCode::Take: {
             std::span<const int64_t> indices = as_span(args[1], code, op);
             int64_t* data = arena.take(indices.size());
-            for (size_t i = 0; i < indices.size(); ++i) data[i] = v[size_t(checked_index(indices[i], v.size(), code, op))];
+            for (size_t i = 0; i < indices.size(); ++i)
+                data[i] = v[size_t(checked_index(indices[i], v.size(), code, op))];
             return attr_span({data, indices.size()});
         }
         default: {  // Replace
             Attr copy = copy_span(v, arena);
-            const_cast<int64_t*>(copy.value.span)[checked_index(as_int(args[1], code, op), v.size(), code, op)] =
+            const_cast<int64_t*>(
+                copy.value.span)[checked_index(as_int(args[1], code, op), v.size(), code, op)] =
                 as_int(args[2], code, op);
             return copy;
         }
@@ -219,14 +261,18 @@ int64_t* SpanArena::take(size_t count) {
 
 Scalar to_scalar(const Attr& a) {
     Scalar s;
-    if (a.kind == TNR_ATTR_BOOL || (a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_BOOL)) s = Scalar::from_bool(a.value.i64 != 0);
-    else if (is_float(a)) s = Scalar::from_float(a.value.f64);
-    else s = Scalar::from_int(a.value.i64);
+    if (a.kind == TNR_ATTR_BOOL || (a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_BOOL))
+        s = Scalar::from_bool(a.value.i64 != 0);
+    else if (is_float(a))
+        s = Scalar::from_float(a.value.f64);
+    else
+        s = Scalar::from_int(a.value.i64);
     if (a.kind == TNR_ATTR_SCALAR) s.weak = a.weak != 0;
     return s;
 }
 
-Attr evaluate(AttrCode code, const Tensor* tensor, std::span<const Attr> args, SpanArena& arena, std::string_view op) {
+Attr evaluate(AttrCode code, const Tensor* tensor, std::span<const Attr> args, SpanArena& arena,
+              std::string_view op) {
     if (code == AttrCode::Neg && args[0].kind == TNR_ATTR_SPAN) {
         Attr out = copy_span(as_span(args[0], code, op), arena);
         for (uint32_t i = 0; i < out.count; ++i) const_cast<int64_t*>(out.value.span)[i] *= -1;
@@ -236,20 +282,25 @@ Attr evaluate(AttrCode code, const Tensor* tensor, std::span<const Attr> args, S
     if (code <= AttrCode::DeviceOf) return of_tensor(code, tensor, args, op);
     switch (code) {
         case AttrCode::MakeSpan:
-        case AttrCode::Concat: return make_span(code, args, arena, op);
-        case AttrCode::NormalDims: return normal_dims(args[0], as_int(args[1], code, op), arena, op);
-        case AttrCode::AsInt: return attr_int(as_int(args[0], code, op));
+        case AttrCode::Concat:
+            return make_span(code, args, arena, op);
+        case AttrCode::NormalDims:
+            return normal_dims(args[0], as_int(args[1], code, op), arena, op);
+        case AttrCode::AsInt:
+            return attr_int(as_int(args[0], code, op));
         case AttrCode::AsFloat:
         case AttrCode::AsScalar:
             if (!is_number(args[0])) bad(op, code, "got a span or None, expected a number");
-            return code == AttrCode::AsFloat ? attr_float(as_double(args[0])) : attr_scalar(to_scalar(args[0]));
+            return code == AttrCode::AsFloat ? attr_float(as_double(args[0]))
+                                             : attr_scalar(to_scalar(args[0]));
         case AttrCode::Range: {
             int64_t n = std::max<int64_t>(as_int(args[0], code, op), 0);
             int64_t* data = arena.take(size_t(n));
             for (int64_t i = 0; i < n; ++i) data[i] = i;
             return attr_span({data, size_t(n)});
         }
-        default: return of_spans(code, args, arena, op);
+        default:
+            return of_spans(code, args, arena, op);
     }
 }
 

@@ -10,10 +10,10 @@
 namespace tenora {
 
 class SpanArena {
- public:
+  public:
     int64_t* take(size_t count);
 
- private:
+  private:
     static constexpr size_t kInline = 96;
     int64_t inline_[kInline];
     size_t used_ = 0;
@@ -21,9 +21,14 @@ class SpanArena {
 };
 
 // `tensor`: the tensor argument, if the code has one.
-Attr evaluate(AttrCode code, const Tensor* tensor, std::span<const Attr> args, SpanArena& arena, std::string_view op);
+Attr evaluate(AttrCode code, const Tensor* tensor, std::span<const Attr> args, SpanArena& arena,
+              std::string_view op);
 
-struct AttrCodeInfo { std::string_view name; int n_tensors; int n_attrs; };  // n_attrs -1: any number
+struct AttrCodeInfo {
+    std::string_view name;
+    int n_tensors;
+    int n_attrs;
+};  // n_attrs -1: any number
 const AttrCodeInfo& info_of(AttrCode code);
 
 Scalar to_scalar(const Attr& a);  // of a number attribute

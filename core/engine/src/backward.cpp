@@ -10,15 +10,18 @@ namespace tenora {
 
 namespace {
 
-[[noreturn]] void refuse(const char* code, const std::string& text) { fail(ErrorKind::Runtime, code, "backward", text); }
+[[noreturn]] void refuse(const char* code, const std::string& text) {
+    fail(ErrorKind::Runtime, code, "backward", text);
+}
 
 TensorRef ones_like(Tensor* root) {
     if (root->numel != 1)
         refuse("gradient", "grad can be implicitly created only for scalar outputs: got " + describe(root) +
-               ", expected one element. Pass a gradient of the output's shape.");
+                               ", expected one element. Pass a gradient of the output's shape.");
     if (!is_floating(root->dtype))
-        refuse("gradient", "grad can be implicitly created only for real scalar outputs: got " + std::string(info(root->dtype).name) +
-               ", expected a floating dtype. Pass a gradient.");
+        refuse("gradient", "grad can be implicitly created only for real scalar outputs: got " +
+                               std::string(info(root->dtype).name) +
+                               ", expected a floating dtype. Pass a gradient.");
     TensorRef t = new_tensor(root->shape(), root->dtype, root->device);
     fill(t.get(), Scalar::from_int(1));
     return t;
@@ -27,16 +30,20 @@ TensorRef ones_like(Tensor* root) {
 TensorRef root_gradient(const BackwardRequest& r, size_t i) {
     Tensor* root = r.roots[i];
     if (!tracked(root))
-        refuse("leaf", "element " + std::to_string(i) + " of tensors does not require grad and does not have a grad_fn: got " +
-               describe(root) + ". Compute it from tensors with requires_grad=True, outside no_grad().");
+        refuse("leaf", "element " + std::to_string(i) +
+                           " of tensors does not require grad and does not have a grad_fn: got " +
+                           describe(root) +
+                           ". Compute it from tensors with requires_grad=True, outside no_grad().");
     Tensor* given = r.grads.empty() ? nullptr : r.grads[i];
     if (!given) return ones_like(root);
     if (!std::ranges::equal(given->shape(), root->shape()))
-        refuse("shape", "Mismatch in shape: grad_output[" + std::to_string(i) + "] has a shape of " + describe(given) + " and output[" +
-               std::to_string(i) + "] has a shape of " + describe(root) + ". Pass a gradient of the output's shape.");
+        refuse("shape", "Mismatch in shape: grad_output[" + std::to_string(i) + "] has a shape of " +
+                            describe(given) + " and output[" + std::to_string(i) + "] has a shape of " +
+                            describe(root) + ". Pass a gradient of the output's shape.");
     if (is_complex(given->dtype) != is_complex(root->dtype))
-        refuse("dtype", "For complex tensors, both grad_output and output are required to have the same dtype: got " + describe(given) +
-               " for " + describe(root) + ". Convert the gradient.");
+        refuse("dtype",
+               "For complex tensors, both grad_output and output are required to have the same dtype: got " +
+                   describe(given) + " for " + describe(root) + ". Convert the gradient.");
     return match(TensorRef(given), root, r.create_graph, "backward");
 }
 
@@ -46,8 +53,10 @@ void add_captures(GraphTask& task, const BackwardRequest& r) {
     task.captured.resize(r.inputs.size());
     for (size_t i = 0; i < r.inputs.size(); ++i) {
         Tensor* t = r.inputs[i];
-        if (!tracked(t)) refuse("leaf", "One of the differentiated Tensors does not require grad: input " + std::to_string(i) + " is " +
-                                describe(t) + ". Call requires_grad_() on it before the forward call.");
+        if (!tracked(t))
+            refuse("leaf", "One of the differentiated Tensors does not require grad: input " +
+                               std::to_string(i) + " is " + describe(t) +
+                               ". Call requires_grad_() on it before the forward call.");
         void* target = t->node ? static_cast<void*>(t->node) : t;
         task.captures.push_back({target, t->node ? t->output_nr : 0, uint32_t(i)});
     }
@@ -58,7 +67,7 @@ void add_captures(GraphTask& task, const BackwardRequest& r) {
 
 // Modes of the thread during a backward, and what they were.
 class ModesGuard {
- public:
+  public:
     explicit ModesGuard(bool create_graph) : old_(modes()) {
         modes().grad = create_graph;
         modes().in_backward = true;
@@ -71,7 +80,7 @@ class ModesGuard {
     }
     const Modes& old() const { return old_; }
 
- private:
+  private:
     Modes old_;
 };
 
@@ -83,14 +92,17 @@ std::vector<TensorRef> collect(GraphTask& task, const BackwardRequest& r) {
             accumulate_grad(r.inputs[i], std::move(task.captured[i]), r.create_graph);
             Extra& e = extra(r.inputs[i]);
             TensorRef now = e.post_accumulate ? grad_of(r.inputs[i]) : TensorRef();
-            if (now && hooks().run_hooks) hooks().run_hooks(e.post_accumulate, int(HookKind::PostAccumulate), r.inputs[i], now);
+            if (now && hooks().run_hooks)
+                hooks().run_hooks(e.post_accumulate, int(HookKind::PostAccumulate), r.inputs[i], now);
         }
         return {};
     }
     for (size_t i = 0; i < r.inputs.size(); ++i)
         if (!task.captured[i] && !r.allow_unused)
-            refuse("unused", "One of the differentiated Tensors appears to not have been used in the graph: input " + std::to_string(i) +
-                   " is " + describe(r.inputs[i]) + ". Set allow_unused=True if this is the desired behavior.");
+            refuse("unused",
+                   "One of the differentiated Tensors appears to not have been used in the graph: input " +
+                       std::to_string(i) + " is " + describe(r.inputs[i]) +
+                       ". Set allow_unused=True if this is the desired behavior.");
     return std::move(task.captured);
 }
 

@@ -1,10 +1,14 @@
 // The evaluator, as its files see it.
-//   - A task = one run_backward(). Counters and gradient buffers lie in the nodes for the first task of the process, in a
+//   - A task = one run_backward(). Counters and gradient buffers lie in the nodes for the first task of the
+//   process, in a
 //     hash map for any other one that runs at the same time (other threads, re-entrant calls from hooks).
-//   - Nodes of host-order devices run in the calling thread, others in one worker thread per device. A task that meets only
+//   - Nodes of host-order devices run in the calling thread, others in one worker thread per device. A task
+//   that meets only
 //     the first kind takes no lock.
-//   - The task holds its roots' nodes; edges are never cut while nodes live, so everything below is alive too.
-//   - It starts with the GIL held and gives it up once, when it has run for a while; at once if there are workers.
+//   - The task holds its roots' nodes; edges are never cut while nodes live, so everything below is alive
+//   too.
+//   - It starts with the GIL held and gives it up once, when it has run for a while; at once if there are
+//   workers.
 //   - Locks under which kernels or Python may run are GilFriendlyLocks or taken without the GIL.
 #pragma once
 
@@ -22,44 +26,46 @@ namespace tenora {
 
 enum : uint32_t { kSeen = 1, kNeeded = 2, kCaptured = 4, kCleaned = 8 };
 
-struct TaskState {              // view of a node's or leaf's counters in either mode
+struct TaskState {  // view of a node's or leaf's counters in either mode
     uint32_t* dependencies;
     uint32_t* marks;
     Tensor** buffers;
 };
 
 struct Capture {
-    void* target;               // Node* or leaf Tensor*
+    void* target;  // Node* or leaf Tensor*
     uint32_t output_nr;
-    uint32_t index;             // of the input
+    uint32_t index;  // of the input
 };
 
 struct GraphTask {
     bool retain_graph = false, create_graph = false, anomaly = false;
-    bool scratch = false;       // counters lie in the nodes
-    bool selective = false;     // only towards `captures`
-    bool accumulate = true;     // captured gradients go into .grad
-    bool multi = false;         // some node runs in a worker: `lock` guards counters, buffers, ready, outstanding, error
+    bool scratch = false;    // counters lie in the nodes
+    bool selective = false;  // only towards `captures`
+    bool accumulate = true;  // captured gradients go into .grad
+    bool multi =
+        false;  // some node runs in a worker: `lock` guards counters, buffers, ready, outstanding, error
     uint64_t id = 0;
-    std::vector<Edge> roots;    // owned
-    std::vector<Capture> captures;      // sorted by target, output
-    std::vector<TensorRef> captured;    // per input
+    std::vector<Edge> roots;          // owned
+    std::vector<Capture> captures;    // sorted by target, output
+    std::vector<TensorRef> captured;  // per input
     std::span<Tensor* const> inputs;
-    Node* next = nullptr;               // ready; a chain never needs the heap
-    std::vector<Node*> ready;           // heap, latest sequence first
+    Node* next = nullptr;      // ready; a chain never needs the heap
+    std::vector<Node*> ready;  // heap, latest sequence first
     bool has_ready() const { return next || !ready.empty(); }
-    Modes modes;                        // of the caller, for workers
-    Device home{0, 255};                // device of the worker that runs the calling thread; index 255: none
+    Modes modes;          // of the caller, for workers
+    Device home{0, 255};  // device of the worker that runs the calling thread; index 255: none
     std::mutex lock;
     std::condition_variable changed;
-    size_t outstanding = 0;             // nodes given to workers
+    size_t outstanding = 0;  // nodes given to workers
     std::exception_ptr error;
     std::atomic<bool> failed{false};
 
     GraphTask();
     ~GraphTask();
     TaskState state(Node* n) {
-        if (!scratch) [[unlikely]] return mapped(n, n->n_out);
+        if (!scratch) [[unlikely]]
+            return mapped(n, n->n_out);
         if (n->task != id) {
             n->task = id;
             n->dependencies = n->marks = 0;
@@ -67,7 +73,8 @@ struct GraphTask {
         return {&n->dependencies, &n->marks, n->buffers()};
     }
     TaskState state(Tensor* leaf) {
-        if (!scratch) [[unlikely]] return mapped(leaf, 1);
+        if (!scratch) [[unlikely]]
+            return mapped(leaf, 1);
         Extra& e = leaf->extra ? *leaf->extra : extra(leaf);
         if (e.task != id) {
             e.task = id;
@@ -77,22 +84,26 @@ struct GraphTask {
     }
     TaskState state(const Edge& e) { return e.node() ? state(e.node()) : state(e.leaf()); }
 
- private:
-    struct Counters { uint32_t dependencies = 0, marks = 0; std::vector<Tensor*> buffers; };
+  private:
+    struct Counters {
+        uint32_t dependencies = 0, marks = 0;
+        std::vector<Tensor*> buffers;
+    };
     TaskState mapped(void* key, size_t n_buffers);
     std::unordered_map<void*, Counters> map_;
 };
 
 // backward_plan.cpp
-void plan(GraphTask& task);                        // counts dependencies, marks what is needed
-void release_buffers(GraphTask& task);             // after a failure
+void plan(GraphTask& task);             // counts dependencies, marks what is needed
+void release_buffers(GraphTask& task);  // after a failure
 
 // backward_run.cpp
-void push_ready(GraphTask& task, Node* n);         // under lock when multi
+void push_ready(GraphTask& task, Node* n);  // under lock when multi
 Node* pop_ready(GraphTask& task);
 void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from);
-void run(GraphTask& task, std::span<TensorRef> root_gradients);  // until nothing is left; throws the first error
-void run_node_guarded(GraphTask& task, Node* n);   // errors land in the task
+void run(GraphTask& task,
+         std::span<TensorRef> root_gradients);    // until nothing is left; throws the first error
+void run_node_guarded(GraphTask& task, Node* n);  // errors land in the task
 
 // backward_node.cpp
 void run_node(GraphTask& task, Node* n);
@@ -101,20 +112,22 @@ void run_node(GraphTask& task, Node* n);
 void finish_leaf(GraphTask& task, Tensor* leaf, TensorRef grad);
 void accumulate_grad(Tensor* leaf, TensorRef grad, bool create_graph);
 void capture(GraphTask& task, void* target, uint32_t output_nr, const TensorRef& grad);
-TensorRef add_gradients(TensorRef a, TensorRef b, bool create_graph); // may write into either when it is held alone
-TensorRef match(TensorRef grad, Tensor* like, bool create_graph, std::string_view who); // sums and casts, or throws
-bool owned_alone(Tensor* t);                       // nobody else sees its memory: may be written
+TensorRef add_gradients(TensorRef a, TensorRef b,
+                        bool create_graph);  // may write into either when it is held alone
+TensorRef match(TensorRef grad, Tensor* like, bool create_graph,
+                std::string_view who);  // sums and casts, or throws
+bool owned_alone(Tensor* t);            // nobody else sees its memory: may be written
 
 // backward_worker.cpp
 bool runs_in_worker(const GraphTask& task, Device device);
 void give_to_worker(GraphTask* task, Node* n);
-Device worker_device();                            // of this thread; index 255: none
+Device worker_device();  // of this thread; index 255: none
 
 // anomaly.cpp
 void check_finite(Node* n, std::span<TensorRef> grads);
 void explain_failure(Error& error, Node* n, bool anomaly);
 
-struct GilRelease {                                // gives the GIL up at most once; takes it back at the end
+struct GilRelease {  // gives the GIL up at most once; takes it back at the end
     void* token = nullptr;
     bool released = false;
     void release();

@@ -1,5 +1,6 @@
 // Where gradients end: leaves, `.grad`, captured inputs; sums of gradients.
-//   - `.grad` takes a gradient over when nobody else sees its memory, else gets a dense copy; later ones are added in place
+//   - `.grad` takes a gradient over when nobody else sees its memory, else gets a dense copy; later ones are
+//   added in place
 //     (as PyTorch does: whoever holds `.grad` sees it), or recorded when gradients of gradients are wanted.
 //   - Two backwards may add into one leaf: a lock from a small table, by the leaf's address.
 
@@ -30,8 +31,10 @@ bool inplace_add(BackendId backend, DType dtype) {
 
 TensorRef call_one(OpId id, std::span<const Operand> in, bool recording) {
     TensorRef out;
-    if (recording) call(id, in, {}, &out);
-    else call_raw(id, in, {}, &out);
+    if (recording)
+        call(id, in, {}, &out);
+    else
+        call_raw(id, in, {}, &out);
     return out;
 }
 
@@ -43,8 +46,8 @@ TensorRef dense_copy(Tensor* t, bool recording) {
 }  // namespace
 
 bool owned_alone(Tensor* t) {
-    return t->use_count() == 1 && t->contiguous && !t->needs_grad() && t->storage && t->storage->unique() && !t->storage->read_only &&
-           !t->storage->foreign_release;
+    return t->use_count() == 1 && t->contiguous && !t->needs_grad() && t->storage && t->storage->unique() &&
+           !t->storage->read_only && !t->storage->foreign_release;
 }
 
 TensorRef add_gradients(TensorRef a, TensorRef b, bool create_graph) {
@@ -61,15 +64,19 @@ TensorRef add_gradients(TensorRef a, TensorRef b, bool create_graph) {
 }
 
 TensorRef match(TensorRef grad, Tensor* like, bool create_graph, std::string_view who) {
-    if (same_kind(grad.get(), like)) [[likely]] return grad;
-    std::string text = "returned an invalid gradient: got " + describe(grad.get()) + " on " + to_string(grad->device) + ", expected " +
-                       describe(like) + " on " + to_string(like->device) + " or a shape that broadcasts from it. Return a gradient of "
+    if (same_kind(grad.get(), like)) [[likely]]
+        return grad;
+    std::string text = "returned an invalid gradient: got " + describe(grad.get()) + " on " +
+                       to_string(grad->device) + ", expected " + describe(like) + " on " +
+                       to_string(like->device) +
+                       " or a shape that broadcasts from it. Return a gradient of "
                        "the input's shape.";
     if (grad->device != like->device || !is_differentiable(grad->dtype) || grad->rank() < like->rank())
         fail(ErrorKind::Runtime, "gradient", who, text);
     int extra_dims = grad->rank() - like->rank();
     for (int i = 0; i < like->rank(); ++i)
-        if (like->dl.shape[i] != 1 && like->dl.shape[i] != grad->dl.shape[extra_dims + i]) fail(ErrorKind::Runtime, "gradient", who, text);
+        if (like->dl.shape[i] != 1 && like->dl.shape[i] != grad->dl.shape[extra_dims + i])
+            fail(ErrorKind::Runtime, "gradient", who, text);
     Operand pair[2] = {Operand(grad.get()), Operand(like)};
     return call_one(core_ops().sum_to, pair, create_graph);
 }
@@ -98,7 +105,8 @@ void capture(GraphTask& task, void* target, uint32_t output_nr, const TensorRef&
     auto before = [](const Capture& a, const Capture& b) {
         return a.target != b.target ? std::less<void*>()(a.target, b.target) : a.output_nr < b.output_nr;
     };
-    auto it = std::lower_bound(task.captures.begin(), task.captures.end(), Capture{target, output_nr, 0}, before);
+    auto it =
+        std::lower_bound(task.captures.begin(), task.captures.end(), Capture{target, output_nr, 0}, before);
     for (; it != task.captures.end() && it->target == target && it->output_nr == output_nr; ++it) {
         std::lock_guard lock(task.lock);
         task.captured[it->index] = grad;

@@ -15,28 +15,35 @@ namespace {
 using Grads = Values<TensorRef, 4>;
 
 class Busy {  // short lock of a node's saved tensors: two backwards may meet in one graph
- public:
+  public:
     explicit Busy(Node* n) : n_(n) {
-        while (n_->busy.exchange(true, std::memory_order_acquire)) {}
+        while (n_->busy.exchange(true, std::memory_order_acquire)) {
+        }
     }
     ~Busy() { n_->busy.store(false, std::memory_order_release); }
 
- private:
+  private:
     Node* n_;
 };
 
 [[noreturn]] void refuse_freed(Node* n) {
-    fail(ErrorKind::Runtime, "freed", n->name(), "Trying to backward through the graph a second time (or directly access saved tensors "
-         "after they have already been freed). Saved intermediate values of the graph are freed when you call .backward() or "
-         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second time.");
+    fail(ErrorKind::Runtime, "freed", n->name(),
+         "Trying to backward through the graph a second time (or directly access saved tensors "
+         "after they have already been freed). Saved intermediate values of the graph are freed when you "
+         "call .backward() or "
+         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
+         "time.");
 }
 
 void check_version(Node* n, const Saved& s) {
-    if (s.tensor->version() == s.version) [[likely]] return;
-    fail(ErrorKind::Runtime, "version", n->name(), "one of the variables needed for gradient computation has been modified by an inplace "
-         "operation: got " + describe(s.tensor) + (s.flags & Saved::kResult ? " (its result)" : "") + " at version " +
-         std::to_string(s.tensor->version()) + ", expected version " + std::to_string(s.version) +
-         ". Clone it before the in-place call, or find the call with anomaly mode.");
+    if (s.tensor->version() == s.version) [[likely]]
+        return;
+    fail(ErrorKind::Runtime, "version", n->name(),
+         "one of the variables needed for gradient computation has been modified by an inplace "
+         "operation: got " +
+             describe(s.tensor) + (s.flags & Saved::kResult ? " (its result)" : "") + " at version " +
+             std::to_string(s.tensor->version()) + ", expected version " + std::to_string(s.version) +
+             ". Clone it before the in-place call, or find the call with anomaly mode.");
 }
 
 // The inputs of a node's Program, numbered as the Program does.
@@ -62,7 +69,8 @@ TensorRef with_history(Node* n, Tensor* result, size_t output_nr) {
 void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
     if (!n->n_saved) return;
     size_t n_out = n->n_out, first_result = n_out + n->n_edges;
-    Values<TensorRef, 8> dropped(task.retain_graph ? 0 : n->n_saved);  // released after the lock: that may run Python
+    Values<TensorRef, 8> dropped(
+        task.retain_graph ? 0 : n->n_saved);  // released after the lock: that may run Python
     Busy lock(n);
     if (n->flags.load(std::memory_order_relaxed) & Node::kFreed) refuse_freed(n);
     Saved* s = n->saved();
@@ -73,14 +81,17 @@ void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Progr
         if (!item.tensor) continue;
         bool read = p.reads_data[slot] || p.reads_meta[slot], borrowed = item.flags & Saved::kBorrowed;
         if (p.reads_data[slot]) check_version(n, item);
-        if (read && borrowed) in.tensors[slot] = item.tensor;
+        if (read && borrowed)
+            in.tensors[slot] = item.tensor;
         else if (read && task.create_graph && (item.flags & Saved::kResult))
             in.own(slot, with_history(n, item.tensor, slot - first_result));
-        else if (read) in.own(slot, TensorRef(item.tensor));
+        else if (read)
+            in.own(slot, TensorRef(item.tensor));
     }
     if (task.retain_graph) return;
     for (s = n->saved(); s != n->saved() + n->n_saved; ++s)
-        if (Tensor* t = std::exchange(s->tensor, nullptr); t && !(s->flags & Saved::kBorrowed)) dropped[count++] = TensorRef::steal(t);
+        if (Tensor* t = std::exchange(s->tensor, nullptr); t && !(s->flags & Saved::kBorrowed))
+            dropped[count++] = TensorRef::steal(t);
     n->flags.fetch_or(Node::kFreed, std::memory_order_relaxed);
 }
 
@@ -107,12 +118,14 @@ void unpack_meta(Node* n, const Program& recorded, const Program& p, Inputs& in)
 
 // Buffers of the edges that an instruction of the Program may add into.
 class Accumulation {
- public:
-    Accumulation(GraphTask& task, Node* n, const Program& p) : task_(task), n_(n), p_(p), buffers_(n->n_edges) {
+  public:
+    Accumulation(GraphTask& task, Node* n, const Program& p)
+        : task_(task), n_(n), p_(p), buffers_(n->n_edges) {
         if (task.create_graph || task.multi || p.accumulable.empty()) return;
         for (uint16_t i : p.accumulable) {
             Tensor** slot = place(i);
-            if (slot && *slot && owned_alone(*slot)) buffers_[i] = TensorRef::steal(std::exchange(*slot, nullptr)), any_ = true;
+            if (slot && *slot && owned_alone(*slot))
+                buffers_[i] = TensorRef::steal(std::exchange(*slot, nullptr)), any_ = true;
         }
     }
     TensorRef* data() { return any_ ? buffers_.span().data() : nullptr; }
@@ -122,7 +135,7 @@ class Accumulation {
             if (buffers_[i]) *place(i) = buffers_[i].take();
     }
 
- private:
+  private:
     Tensor** place(uint16_t i) {
         const Edge& e = n_->edges()[i];
         return e ? &task_.state(e).buffers[e.output_nr] : nullptr;
@@ -134,7 +147,8 @@ class Accumulation {
     bool any_ = false;
 };
 
-// A Program that only hands its gradient on (add of equal shapes, clone): nothing to unpack, nothing to replay.
+// A Program that only hands its gradient on (add of equal shapes, clone): nothing to unpack, nothing to
+// replay.
 void hand_on(const Program& p, TensorRef grad, std::span<TensorRef> results) {
     TensorRef* last = nullptr;
     for (size_t i = 0; i < results.size(); ++i) {
@@ -145,7 +159,8 @@ void hand_on(const Program& p, TensorRef grad, std::span<TensorRef> results) {
     if (last) *last = std::move(grad);
 }
 
-void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> grads, std::span<TensorRef> results) {
+void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> grads,
+                 std::span<TensorRef> results) {
     const Program& recorded = *n->program;
     const Program& p = *recorded.restricted(mask);
     if (p.hands_on && grads.size() == 1) return hand_on(p, std::move(grads[0]), results);
@@ -158,26 +173,30 @@ void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> g
     for (size_t i = 0; i < recorded.attr_inputs.size(); ++i) attrs[recorded.attr_inputs[i]] = n->attrs()[i];
     if (p.dynamic) {
         if (!hooks().call_formula)
-            fail(ErrorKind::Runtime, "tracer", n->name(), "its gradient is a Python function and no caller is installed. Import tenora_autograd.");
+            fail(ErrorKind::Runtime, "tracer", n->name(),
+                 "its gradient is a Python function and no caller is installed. Import tenora_autograd.");
         hooks().call_formula(op(n->op), p.needs & mask, in.tensors.span(), attrs.span(), results);
         return;
     }
     Accumulation accumulation(task, n, p);
-    ReplayOptions options{task.create_graph, accumulation.data(), task.create_graph ? nullptr : in.owned.span().data()};
+    ReplayOptions options{task.create_graph, accumulation.data(),
+                          task.create_graph ? nullptr : in.owned.span().data()};
     replay(p, in.tensors.span(), attrs.span(), results, options);
     accumulation.give_back();
 }
 
 void run_python(GraphTask& task, Node* n, std::span<TensorRef> grads, std::span<TensorRef> results) {
     if (!hooks().run_python_node)
-        fail(ErrorKind::Runtime, "python", n->name(), "its backward is a Python function and no caller is installed.");
+        fail(ErrorKind::Runtime, "python", n->name(),
+             "its backward is a Python function and no caller is installed.");
     Values<Tensor*, 8> pointers(grads.size());
     for (size_t i = 0; i < grads.size(); ++i) pointers[i] = grads[i].get();
     hooks().run_python_node(n, pointers.span(), task.create_graph, results);
     SavedMeta* m = n->metas();
     for (size_t i = 0; i < results.size(); ++i, m = m->next()) {
         MetaTensor like;
-        if (results[i] && n->edges()[i]) results[i] = match(std::move(results[i]), like.set(*m), task.create_graph, n->name());
+        if (results[i] && n->edges()[i])
+            results[i] = match(std::move(results[i]), like.set(*m), task.create_graph, n->name());
     }
     if (!task.retain_graph && hooks().free_python_node) hooks().free_python_node(n);
 }
@@ -204,12 +223,15 @@ void run_pre_hooks(GraphTask& task, Node* n, NodeSide& s, std::span<TensorRef> g
         if (found.hooks && hooks().run_hooks) {
             TensorRef before = grads[i];
             hooks().run_hooks(found.hooks, int(HookKind::Tensor), nullptr, grads[i]);
-            if (grads[i] && grads[i].get() != before.get()) grads[i] = match(std::move(grads[i]), before.get(), task.create_graph, n->name());
+            if (grads[i] && grads[i].get() != before.get())
+                grads[i] = match(std::move(grads[i]), before.get(), task.create_graph, n->name());
         }
     }
     for (auto& o : s.outputs)
-        if (o.retains && o.output_nr < grads.size() && grads[o.output_nr]) keep_gradient(task, o, grads[o.output_nr]);
-    if (s.pre_hooks && hooks().run_node_hooks) hooks().run_node_hooks(s.pre_hooks, NodeHookKind::Pre, n, {}, grads);
+        if (o.retains && o.output_nr < grads.size() && grads[o.output_nr])
+            keep_gradient(task, o, grads[o.output_nr]);
+    if (s.pre_hooks && hooks().run_node_hooks)
+        hooks().run_node_hooks(s.pre_hooks, NodeHookKind::Pre, n, {}, grads);
 }
 
 uint64_t wanted_mask(GraphTask& task, Node* n) {
@@ -226,14 +248,16 @@ uint32_t take_gradients(GraphTask& task, Node* n, std::span<TensorRef> grads, ui
     std::unique_lock<std::mutex> lock;
     if (task.multi) lock = std::unique_lock(task.lock);
     TaskState s = task.state(n);
-    for (size_t i = 0; i < grads.size(); ++i) grads[i] = TensorRef::steal(std::exchange(s.buffers[i], nullptr));
+    for (size_t i = 0; i < grads.size(); ++i)
+        grads[i] = TensorRef::steal(std::exchange(s.buffers[i], nullptr));
     *mask = task.selective ? wanted_mask(task, n) : ~uint64_t(0);
     return *s.marks;
 }
 
 void use_backend_of(GraphTask& task, Node* n) {
     uint8_t space = n->device.space;
-    modes().override_backend[space] = n->backend != kNoBackend ? n->backend : task.modes.override_backend[space];
+    modes().override_backend[space] =
+        n->backend != kNoBackend ? n->backend : task.modes.override_backend[space];
 }
 
 }  // namespace
@@ -255,8 +279,10 @@ void run_node(GraphTask& task, Node* n) {
     Values<TensorRef, 4> kept(s && s->post_hooks ? n->n_out : 0);
     for (size_t i = 0; i < kept.size(); ++i) kept[i] = grads[i];
     if (defined) {
-        if (n->is_python()) run_python(task, n, grads.span(), results.span());
-        else run_program(task, n, mask, grads.span(), results.span());
+        if (n->is_python())
+            run_python(task, n, grads.span(), results.span());
+        else
+            run_program(task, n, mask, grads.span(), results.span());
         if (task.anomaly) check_finite(n, results.span());
     }
     if (s && s->post_hooks && hooks().run_node_hooks)

@@ -1,4 +1,5 @@
-// Before a backward runs: counters in nodes or in a map, the walk that counts dependencies and marks what is needed.
+// Before a backward runs: counters in nodes or in a map, the walk that counts dependencies and marks what is
+// needed.
 
 #include <algorithm>
 
@@ -20,8 +21,10 @@ GraphTask::GraphTask() : id(++next_id) {
 GraphTask::~GraphTask() {
     if (scratch) scratch_owner.store(nullptr, std::memory_order_release);
     for (const Edge& e : roots) {
-        if (Node* n = e.node()) n->release();
-        else if (Tensor* t = e.leaf()) t->release();
+        if (Node* n = e.node())
+            n->release();
+        else if (Tensor* t = e.leaf())
+            t->release();
     }
 }
 
@@ -33,22 +36,27 @@ TaskState GraphTask::mapped(void* key, size_t n_buffers) {
 
 namespace {
 
-struct Frame { Node* node; int next; };
+struct Frame {
+    Node* node;
+    int next;
+};
 
 class Planner {
- public:
+  public:
     explicit Planner(GraphTask& task) : task_(task) {}
 
     void run() {
         for (const Capture& c : task_.captures) mark_capture(c);
         for (const Edge& root : task_.roots) {
-            if (!task_.selective) count_from(root);
-            else meet(root);
+            if (!task_.selective)
+                count_from(root);
+            else
+                meet(root);
             while (!frames_.empty()) step();
         }
     }
 
- private:
+  private:
     void mark_capture(const Capture& c) {
         Tensor* input = task_.inputs[c.index];
         *(input->node ? task_.state(input->node) : task_.state(input)).marks |= kCaptured;

@@ -68,7 +68,8 @@ void push_ready(GraphTask& task, Node* n) {
 }
 
 Node* pop_ready(GraphTask& task) {
-    if (task.next && (task.ready.empty() || !earlier(task.next, task.ready.front()))) return std::exchange(task.next, nullptr);
+    if (task.next && (task.ready.empty() || !earlier(task.next, task.ready.front())))
+        return std::exchange(task.next, nullptr);
     std::pop_heap(task.ready.begin(), task.ready.end(), earlier);
     Node* n = task.ready.back();
     task.ready.pop_back();
@@ -83,7 +84,9 @@ inline bool store(GraphTask& task, const Edge& edge, TensorRef&& grad, TensorRef
     if (task.selective && !(*s.marks & (kNeeded | kCaptured))) return false;
     Tensor*& slot = s.buffers[edge.output_nr];
     if (grad) {
-        if (slot) grad = add_gradients(TensorRef::steal(std::exchange(slot, nullptr)), std::move(grad), task.create_graph);
+        if (slot)
+            grad = add_gradients(TensorRef::steal(std::exchange(slot, nullptr)), std::move(grad),
+                                 task.create_graph);
         slot = grad.take();
     }
     if (--*s.dependencies) return false;
@@ -104,7 +107,8 @@ void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from) {
         leaf_done = store(task, edge, std::move(grad), &complete);
     } else {
         if (from && grad && !space(grad->device).host_order())
-            order_streams(stream_of(from), edge.node() ? stream_of(edge.node()) : callers_stream(task, grad->device));
+            order_streams(stream_of(from),
+                          edge.node() ? stream_of(edge.node()) : callers_stream(task, grad->device));
         std::lock_guard guard(task.lock);
         leaf_done = store(task, edge, std::move(grad), &complete);
     }
@@ -129,16 +133,17 @@ void run_node_guarded(GraphTask& task, Node* n) {
 namespace {
 
 class Loop {
- public:
+  public:
     Loop(GraphTask& task, GilRelease& gil) : task_(task), gil_(gil) {}
 
     void run() {
-        if (task_.multi) shared();
+        if (task_.multi)
+            shared();
         else
             while (task_.has_ready() && !task_.failed.load(std::memory_order_relaxed)) one(pop_ready(task_));
     }
 
- private:
+  private:
     void one(Node* n) {
         if (!gil_.released && (++nodes_ % kNodesPerLook == 0 || large(n))) look_at_clock(n);
         run_node_guarded(task_, n);
@@ -156,7 +161,8 @@ class Loop {
         if (started_ == 0) started_ = now;
         if (now - started_ < kGilMicroseconds) return;
         if (n->backend != kNoBackend && core_ops().add != kNoOp) {
-            const KernelEntry* k = op(op(core_ops().add).kernel_op).kernels[n->backend].load(std::memory_order_acquire);
+            const KernelEntry* k =
+                op(op(core_ops().add).kernel_op).kernels[n->backend].load(std::memory_order_acquire);
             if (k && k->python) return;
         }
         gil_.release();
@@ -191,7 +197,8 @@ void run(GraphTask& task, std::span<TensorRef> root_gradients) {
     GilRelease gil;
     if (task.multi) gil.release();  // workers may need it while they hold the task's lock
     try {
-        for (size_t i = 0; i < root_gradients.size(); ++i) deliver(task, task.roots[i], std::move(root_gradients[i]), nullptr);
+        for (size_t i = 0; i < root_gradients.size(); ++i)
+            deliver(task, task.roots[i], std::move(root_gradients[i]), nullptr);
     } catch (...) {  // workers may have nodes already: wait for them
         std::lock_guard lock(task.lock);
         task.error = std::current_exception();

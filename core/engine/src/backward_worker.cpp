@@ -1,6 +1,7 @@
 // One worker thread per device whose work is asynchronous, started when a backward first meets the device.
 //   - Its queue holds (task, node) pairs, latest sequence first. It never holds the GIL when it waits.
-//   - A backward started inside a worker (by a hook) runs nodes of that device in the same thread: it cannot wait for itself.
+//   - A backward started inside a worker (by a hook) runs nodes of that device in the same thread: it cannot
+//   wait for itself.
 //   - Workers live as long as the process; errors travel in the task.
 
 #include <algorithm>
@@ -16,11 +17,16 @@ namespace {
 
 thread_local Device this_worker{0, 255};
 
-struct Item { GraphTask* task; Node* node; };
+struct Item {
+    GraphTask* task;
+    Node* node;
+};
 
 class Worker {
- public:
-    explicit Worker(Device device) { std::thread([this, device] { loop(device); }).detach(); }
+  public:
+    explicit Worker(Device device) {
+        std::thread([this, device] { loop(device); }).detach();
+    }
 
     void push(Item item) {
         std::lock_guard guard(lock_);
@@ -29,7 +35,7 @@ class Worker {
         filled_.notify_one();
     }
 
- private:
+  private:
     static bool later(const Item& a, const Item& b) { return a.node->sequence < b.node->sequence; }
 
     Item pop() {

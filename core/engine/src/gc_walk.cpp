@@ -15,7 +15,7 @@ namespace {
 std::atomic<int64_t> payloads{0};
 
 class Walk {
- public:
+  public:
     explicit Walk(GcVisitor& visitor) : visitor_(visitor) {}
 
     int run(Tensor* root) {
@@ -34,12 +34,13 @@ class Walk {
         return status_;
     }
 
- private:
+  private:
     void payload(void* p) {
         if (p && !status_) status_ = visitor_.payload(p);
     }
 
-    // Is this the last of the `owners` counts that the path must account for? Shared things are met several times.
+    // Is this the last of the `owners` counts that the path must account for? Shared things are met several
+    // times.
     bool last(const void* object, uint32_t owners) { return owners == 1 || ++found_[object] == owners; }
 
     // Each meeting stands for one count that the path owns.
@@ -105,8 +106,10 @@ void clear_autograd(Tensor* t) {
         set_grad(t, nullptr);
     }
     if (t->node) {
-        if (t->is_view) set_history(t, nullptr, 0);
-        else detach_inplace(t);
+        if (t->is_view)
+            set_history(t, nullptr, 0);
+        else
+            detach_inplace(t);
     }
 }
 

@@ -1,4 +1,5 @@
-// A tensor without memory: what a shape-only operand of a gradient formula is made of. Lives on the stack of a backward.
+// A tensor without memory: what a shape-only operand of a gradient formula is made of. Lives on the stack of
+// a backward.
 #pragma once
 
 #include <memory>
@@ -8,7 +9,7 @@
 namespace tenora {
 
 class MetaTensor {
- public:
+  public:
     MetaTensor() = default;
     MetaTensor(const MetaTensor&) = delete;
     MetaTensor& operator=(const MetaTensor&) = delete;
@@ -30,7 +31,7 @@ class MetaTensor {
         return &tensor_;
     }
 
- private:
+  private:
     Tensor tensor_;
     std::unique_ptr<int64_t[]> dims_;
 };

@@ -73,35 +73,46 @@ std::string text(const Scalar& s) {
 
 std::string text(const TensorArg& a) {
     switch (a.kind) {
-        case TensorArg::Kind::Slot: return "t" + std::to_string(a.slot);
-        case TensorArg::Kind::AttrScalar: return "a" + std::to_string(a.slot);
-        case TensorArg::Kind::Scalar: return text(a.scalar);
-        default: return "None";
+        case TensorArg::Kind::Slot:
+            return "t" + std::to_string(a.slot);
+        case TensorArg::Kind::AttrScalar:
+            return "a" + std::to_string(a.slot);
+        case TensorArg::Kind::Scalar:
+            return text(a.scalar);
+        default:
+            return "None";
     }
 }
 
 std::string text(const Attr& a) {
     switch (a.kind) {
-        case TNR_ATTR_NONE: return "None";
-        case TNR_ATTR_F64: return std::to_string(a.value.f64);
-        case TNR_ATTR_SCALAR: return a.dtype == TNR_F64 ? std::to_string(a.value.f64) : std::to_string(a.value.i64);
-        case TNR_ATTR_BOOL: return a.value.i64 ? "True" : "False";
-        case TNR_ATTR_DTYPE: return std::string(info(DType(a.value.i64)).name);
-        case TNR_ATTR_STRING: return "'" + std::string(a.value.string, a.count) + "'";
+        case TNR_ATTR_NONE:
+            return "None";
+        case TNR_ATTR_F64:
+            return std::to_string(a.value.f64);
+        case TNR_ATTR_SCALAR:
+            return a.dtype == TNR_F64 ? std::to_string(a.value.f64) : std::to_string(a.value.i64);
+        case TNR_ATTR_BOOL:
+            return a.value.i64 ? "True" : "False";
+        case TNR_ATTR_DTYPE:
+            return std::string(info(DType(a.value.i64)).name);
+        case TNR_ATTR_STRING:
+            return "'" + std::string(a.value.string, a.count) + "'";
         case TNR_ATTR_SPAN: {
             std::string s = "(";
             for (uint32_t i = 0; i < a.count; ++i) s += std::to_string(a.value.span[i]) + ", ";
             return s + ")";
         }
-        default: return std::to_string(a.value.i64);
+        default:
+            return std::to_string(a.value.i64);
     }
 }
 
 }  // namespace
 
 std::string Program::str() const {
-    std::string s = op + ": " + std::to_string(n_tensors) + " tensors, " + std::to_string(n_attrs) + " attributes" +
-                    (dynamic ? ", dynamic\n" : "\n");
+    std::string s = op + ": " + std::to_string(n_tensors) + " tensors, " + std::to_string(n_attrs) +
+                    " attributes" + (dynamic ? ", dynamic\n" : "\n");
     for (const Instruction& in : code) {
         s += std::string("  ") + (in.is_attr ? "a" : "t") + std::to_string(in.first_out) + " = " +
              std::string(in.is_attr ? name_of(in.code) : std::string_view(tenora::op(in.op).spec.name)) + "(";
@@ -110,7 +121,8 @@ std::string Program::str() const {
         s += ";";
         for (int i = 0; i < in.n_attr; ++i) {
             const AttrArg& a = attr_args[in.first_attr + i];
-            s += " " + (a.kind == AttrArg::Kind::Slot ? "a" + std::to_string(a.slot) : text(constants[a.constant]));
+            s += " " +
+                 (a.kind == AttrArg::Kind::Slot ? "a" + std::to_string(a.slot) : text(constants[a.constant]));
         }
         s += ")\n";
     }

@@ -54,10 +54,12 @@ void mark_last_uses(Program& p) {
         in.last_use = 0;
         in.final_output = -1;
         if (!in.is_attr && in.n_out == 1 && uses[in.first_out] == 1 && output_uses[in.first_out] == 1)
-            in.final_output = int16_t(std::find(p.outputs.begin(), p.outputs.end(), int32_t(in.first_out)) - p.outputs.begin());
+            in.final_output = int16_t(std::find(p.outputs.begin(), p.outputs.end(), int32_t(in.first_out)) -
+                                      p.outputs.begin());
         for (int k = in.n_in; k-- > 0;) {
             const TensorArg& a = p.tensor_args[in.first_in + k];
-            if (a.kind == TensorArg::Kind::Slot && uses[a.slot]++ == 0 && k < 64) in.last_use |= uint64_t(1) << k;
+            if (a.kind == TensorArg::Kind::Slot && uses[a.slot]++ == 0 && k < 64)
+                in.last_use |= uint64_t(1) << k;
         }
     }
 }
@@ -66,7 +68,9 @@ void find_reads(Program& p) {
     p.reads_data.assign(size_t(p.n_tensors), 0);
     p.reads_meta.assign(size_t(p.n_tensors), 0);
     p.reads_attr.assign(size_t(p.n_attrs), 0);
-    auto read_attr = [&](uint32_t slot) { if (slot < uint32_t(p.n_attrs)) p.reads_attr[slot] = 1; };
+    auto read_attr = [&](uint32_t slot) {
+        if (slot < uint32_t(p.n_attrs)) p.reads_attr[slot] = 1;
+    };
     for (const Instruction& in : p.code) {
         uint64_t shape_only = in.is_attr ? ~uint64_t(0) : tenora::op(in.op).spec.shape_only;
         for (int k = 0; k < in.n_in; ++k) {
@@ -76,7 +80,8 @@ void find_reads(Program& p) {
             (k < 64 && (shape_only >> k & 1) ? p.reads_meta : p.reads_data)[a.slot] = 1;
         }
         for (int k = 0; k < in.n_attr; ++k)
-            if (const AttrArg& a = p.attr_args[in.first_attr + k]; a.kind == AttrArg::Kind::Slot) read_attr(a.slot);
+            if (const AttrArg& a = p.attr_args[in.first_attr + k]; a.kind == AttrArg::Kind::Slot)
+                read_attr(a.slot);
     }
     for (int32_t o : p.outputs)
         if (o >= 0 && o < p.n_tensors) p.reads_data[size_t(o)] = 1;
@@ -84,14 +89,17 @@ void find_reads(Program& p) {
     p.meta_inputs.clear();
     p.attr_inputs.clear();
     for (int i = 0; i < p.n_tensors; ++i) {
-        if (p.reads_data[size_t(i)]) p.data_inputs.push_back(uint16_t(i));
-        else if (p.reads_meta[size_t(i)]) p.meta_inputs.push_back(uint16_t(i));
+        if (p.reads_data[size_t(i)])
+            p.data_inputs.push_back(uint16_t(i));
+        else if (p.reads_meta[size_t(i)])
+            p.meta_inputs.push_back(uint16_t(i));
     }
     for (int i = 0; i < p.n_attrs; ++i)
         if (p.reads_attr[size_t(i)]) p.attr_inputs.push_back(uint16_t(i));
 }
 
-// `n_out` is not known here: an operand that is handed on must have been saved, so only slot 0 counts as a gradient.
+// `n_out` is not known here: an operand that is handed on must have been saved, so only slot 0 counts as a
+// gradient.
 void find_shortcuts(Program& p) {
     p.hands_on = p.code.empty() && !p.dynamic;
     for (int32_t o : p.outputs) p.hands_on = p.hands_on && o <= 0;
@@ -105,26 +113,32 @@ void find_accumulable(Program& p) {
     for (const Instruction& in : p.code) {
         if (in.is_attr || in.final_output < 0) continue;
         const OpSpec& spec = tenora::op(in.op).spec;
-        if (spec.prepare == "matmul" || spec.structural.starts_with("embed") || spec.name.starts_with("embed") ||
-            spec.structural.starts_with("matmul"))
+        if (spec.prepare == "matmul" || spec.structural.starts_with("embed") ||
+            spec.name.starts_with("embed") || spec.structural.starts_with("matmul"))
             p.accumulable.push_back(uint16_t(in.final_output));
     }
 }
 
-// Ops whose result has the dtype of floating operands of one dtype. Checked again at replay against real operands.
+// Ops whose result has the dtype of floating operands of one dtype. Checked again at replay against real
+// operands.
 void mark_reusable(Program& p) {
     for (Instruction& in : p.code) {
         if (in.is_attr || in.n_out != 1) continue;
         const OpSpec& spec = tenora::op(in.op).spec;
         std::string_view rule = spec.dtype_rule;
-        bool pointwise = spec.prepare == "pointwise" || (spec.prepare.empty() && (spec.shape_rule == "broadcast" || spec.shape_rule == "same"));
-        bool keeps = rule == "promote" || rule == "promote_no_bool" || rule == "promote_float" || rule == "promote_real" || rule == "pow" ||
-                     rule == "float_same" || rule == "same_all";
+        bool pointwise =
+            spec.prepare == "pointwise" ||
+            (spec.prepare.empty() && (spec.shape_rule == "broadcast" || spec.shape_rule == "same"));
+        bool keeps = rule == "promote" || rule == "promote_no_bool" || rule == "promote_float" ||
+                     rule == "promote_real" || rule == "pow" || rule == "float_same" || rule == "same_all";
         bool shapes = spec.shape_rule == "broadcast" || spec.shape_rule == "same";
-        bool kernel = spec.implementation == Implementation::Kernel && !spec.reads_self_for_inplace && !spec.random;
-        in.reusable = pointwise && keeps && shapes && kernel && spec.n_attr == 0 && spec.shape_only == 0 && in.n_in <= 8;
+        bool kernel =
+            spec.implementation == Implementation::Kernel && !spec.reads_self_for_inplace && !spec.random;
+        in.reusable = pointwise && keeps && shapes && kernel && spec.n_attr == 0 && spec.shape_only == 0 &&
+                      in.n_in <= 8;
         const TensorArg* args = p.tensor_args.data() + in.first_in;
-        in.identity_if_one = in.op == core_ops().mul && in.n_in == 2 && args[0].kind == TensorArg::Kind::Slot &&
+        in.identity_if_one = in.op == core_ops().mul && in.n_in == 2 &&
+                             args[0].kind == TensorArg::Kind::Slot &&
                              args[1].kind == TensorArg::Kind::AttrScalar;
     }
 }

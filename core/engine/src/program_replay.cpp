@@ -1,9 +1,10 @@
 // Replay of a Program.
-//   - Slots of results live on the stack (heap beyond kStackSlots) and are dropped right after their last use, so that memory
+//   - Slots of results live on the stack (heap beyond kStackSlots) and are dropped right after their last
+//   use, so that memory
 //     does not pile up and a later instruction may write into them.
-//   - An operand is overwritten only at its last use, if replay holds the tensor and its storage alone, it is dense, and the
+//   - An operand is overwritten only at its last use, if replay holds the tensor and its storage alone, it is
+//   dense, and the
 //     kernel allows an output that is an input. Never while recording.
-
 
 #include "attr_code.h"
 #include "tenora/error.h"
@@ -13,16 +14,17 @@
 
 namespace tenora {
 
-BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> target);
+BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr,
+                      std::span<Tensor* const> target);
 
 namespace {
 
 constexpr size_t kStackSlots = 16, kStackAttrs = 16, kStackOperands = 6;
 
 bool overwritable(Tensor* t) {
-    return t->use_count() == 1 && t->contiguous && is_differentiable(t->dtype) && t->storage && t->storage->unique() &&
-           !t->storage->read_only && !t->storage->foreign_release && !t->needs_grad() &&
-           t->storage->bytes <= 2 * size_t(t->numel) * size_of(t->dtype) + 64;
+    return t->use_count() == 1 && t->contiguous && is_differentiable(t->dtype) && t->storage &&
+           t->storage->unique() && !t->storage->read_only && !t->storage->foreign_release &&
+           !t->needs_grad() && t->storage->bytes <= 2 * size_t(t->numel) * size_of(t->dtype) + 64;
 }
 
 bool like(const Tensor* a, const Tensor* b) {
@@ -34,38 +36,50 @@ bool like(const Tensor* a, const Tensor* b) {
 
 bool inplace_kernel(const Op& op, BackendId backend, DType dtype) {
     const KernelEntry* kernel = tenora::op(op.kernel_op).kernels[backend].load(std::memory_order_acquire);
-    return kernel && !kernel->supports && (kernel->flags & TNR_KERNEL_INPLACE) && (kernel->dtypes & TNR_MASK(int(dtype)));
+    return kernel && !kernel->supports && (kernel->flags & TNR_KERNEL_INPLACE) &&
+           (kernel->dtypes & TNR_MASK(int(dtype)));
 }
 
 class Replay {
- public:
-    Replay(const Program& p, std::span<Tensor* const> tensors, std::span<const Attr> attrs, const ReplayOptions& options)
-        : p_(p), tensors_(tensors), options_(options), results_(size_t(p.n_slots - p.n_tensors)), attrs_(size_t(p.n_attr_slots)) {
+  public:
+    Replay(const Program& p, std::span<Tensor* const> tensors, std::span<const Attr> attrs,
+           const ReplayOptions& options)
+        : p_(p),
+          tensors_(tensors),
+          options_(options),
+          results_(size_t(p.n_slots - p.n_tensors)),
+          attrs_(size_t(p.n_attr_slots)) {
         for (size_t i = 0; i < attrs.size(); ++i) attrs_[i] = attrs[i];
         for (size_t i = attrs.size(); i < size_t(p.n_attrs); ++i) attrs_[i] = attr_none();
     }
 
     void run(std::span<TensorRef> outputs) {
         for (const Instruction& in : p_.code) {
-            if (in.is_attr) attribute(in);
-            else call(in);
+            if (in.is_attr)
+                attribute(in);
+            else
+                call(in);
         }
         for (size_t i = 0; i < outputs.size(); ++i) {
             int32_t slot = p_.outputs[i];
-            if (slot < 0) outputs[i] = nullptr;
-            else if (slot < p_.n_tensors) outputs[i] = TensorRef(tensor(uint32_t(slot)));
-            else outputs[i] = result(uint32_t(slot));
+            if (slot < 0)
+                outputs[i] = nullptr;
+            else if (slot < p_.n_tensors)
+                outputs[i] = TensorRef(tensor(uint32_t(slot)));
+            else
+                outputs[i] = result(uint32_t(slot));
         }
     }
 
- private:
+  private:
     TensorRef& result(uint32_t slot) { return results_[slot - uint32_t(p_.n_tensors)]; }
 
     Tensor* tensor(uint32_t slot) {
         Tensor* t = slot < uint32_t(p_.n_tensors) ? tensors_[slot] : result(slot).get();
         if (!t) [[unlikely]]
-            fail(ErrorKind::Runtime, "program", p_.op, "its formula reads tensor " + std::to_string(slot) +
-                 ", which does not exist in this call. Check the op's formula.");
+            fail(ErrorKind::Runtime, "program", p_.op,
+                 "its formula reads tensor " + std::to_string(slot) +
+                     ", which does not exist in this call. Check the op's formula.");
         return t;
     }
 
@@ -75,7 +89,9 @@ class Replay {
         return options_.donated && options_.donated[slot] ? &options_.donated[slot] : nullptr;
     }
 
-    const Attr& attr(const AttrArg& a) { return a.kind == AttrArg::Kind::Slot ? attrs_[a.slot] : p_.constants[a.constant]; }
+    const Attr& attr(const AttrArg& a) {
+        return a.kind == AttrArg::Kind::Slot ? attrs_[a.slot] : p_.constants[a.constant];
+    }
 
     void attribute(const Instruction& in) {
         Values<Attr, kStackOperands> args(in.n_attr);
@@ -87,13 +103,16 @@ class Replay {
 
     Operand operand(const TensorArg& a) {
         switch (a.kind) {
-            case TensorArg::Kind::Slot: return Operand(tensor(a.slot));
-            case TensorArg::Kind::Scalar: return Operand(a.scalar);
+            case TensorArg::Kind::Slot:
+                return Operand(tensor(a.slot));
+            case TensorArg::Kind::Scalar:
+                return Operand(a.scalar);
             case TensorArg::Kind::AttrScalar: {
                 const Attr& value = attrs_[a.slot];
                 return value.kind == TNR_ATTR_NONE ? Operand() : Operand(to_scalar(value));
             }
-            default: return Operand();
+            default:
+                return Operand();
         }
     }
 
@@ -106,8 +125,10 @@ class Replay {
         std::span<const Operand> ins{operands.data(), in.n_in};
         std::span<const Attr> values{attrs.data(), in.n_attr};
         TensorRef* out = &result(in.first_out);
-        if (options_.recording) tenora::call(in.op, ins, values, out);
-        else if (!accumulate(in, ins, values) && !overwrite(in, ins)) call_raw(in.op, ins, values, out);
+        if (options_.recording)
+            tenora::call(in.op, ins, values, out);
+        else if (!accumulate(in, ins, values) && !overwrite(in, ins))
+            call_raw(in.op, ins, values, out);
         drop(in);
     }
 
@@ -115,7 +136,8 @@ class Replay {
     bool identity(const Instruction& in) {
         const TensorArg* args = p_.tensor_args.data() + in.first_in;
         const Attr& factor = attrs_[args[1].slot];
-        bool floating = factor.kind == TNR_ATTR_F64 || (factor.kind == TNR_ATTR_SCALAR && factor.dtype == TNR_F64);
+        bool floating =
+            factor.kind == TNR_ATTR_F64 || (factor.kind == TNR_ATTR_SCALAR && factor.dtype == TNR_F64);
         bool one = floating ? factor.value.f64 == 1.0 : factor.kind != TNR_ATTR_NONE && factor.value.i64 == 1;
         Tensor* x = tensor(args[0].slot);
         if (!one || factor.kind == TNR_ATTR_SPAN || !is_differentiable(x->dtype)) return false;
@@ -144,8 +166,10 @@ class Replay {
             BackendId backend = current_backend((*mine)->device.space);
             if (!inplace_kernel(callee, backend, (*mine)->dtype)) return false;
             Tensor* target = mine->get();
-            if (i == 0) call_target(callee, ins, {}, {&target, 1});  // the dispatcher's fast path
-            else run_kernel(callee, backend, ins, {}, {&target, 1});
+            if (i == 0)
+                call_target(callee, ins, {}, {&target, 1});  // the dispatcher's fast path
+            else
+                run_kernel(callee, backend, ins, {}, {&target, 1});
             TensorRef taken = std::move(*mine);
             result(in.first_out) = std::move(taken);
             return true;
@@ -156,7 +180,8 @@ class Replay {
     static bool fits(std::span<const Operand> ins, const Tensor* target) {
         for (const Operand& o : ins) {
             if (o.tensor ? !like(o.tensor, target) : !o.has_scalar) return false;
-            if (!o.tensor && o.scalar.kind == Scalar::Kind::Complex && !is_complex(target->dtype)) return false;
+            if (!o.tensor && o.scalar.kind == Scalar::Kind::Complex && !is_complex(target->dtype))
+                return false;
         }
         return true;
     }
@@ -178,8 +203,8 @@ class Replay {
 
 }  // namespace
 
-void replay(const Program& p, std::span<Tensor* const> tensors, std::span<const Attr> attrs, std::span<TensorRef> outputs,
-            const ReplayOptions& options) {
+void replay(const Program& p, std::span<Tensor* const> tensors, std::span<const Attr> attrs,
+            std::span<TensorRef> outputs, const ReplayOptions& options) {
     Replay(p, tensors, attrs, options).run(outputs);
 }
 

@@ -24,12 +24,14 @@ Edge edge_of(Tensor* t) {
 }
 
 void set_history(Tensor* t, NodeRef node, uint32_t output_nr) {
-    if (t->extra && t->extra->retains_grad) [[unlikely]] move_retained_grad(t, node.get(), output_nr);
+    if (t->extra && t->extra->retains_grad) [[unlikely]]
+        move_retained_grad(t, node.get(), output_nr);
     Node* old = std::exchange(t->node, node.take());
     t->output_nr = output_nr;
     t->requires_grad = false;
     if (t->is_view) t->extra->view_version.store(t->version(), std::memory_order_release);
-    if (old) [[unlikely]] old->release();
+    if (old) [[unlikely]]
+        old->release();
 }
 
 void set_history(Tensor* t, Node* node, uint32_t output_nr) { set_history(t, NodeRef(node), output_nr); }
@@ -42,8 +44,9 @@ TensorRef detach(Tensor* t) {
 
 void detach_inplace(Tensor* t) {
     if (t->is_view)
-        fail(ErrorKind::Runtime, "view", "detach_", "Can't detach views in-place: got a view of " + describe(t->extra->base.get()) +
-             ", expected a tensor that is no view. Use detach() instead.");
+        fail(ErrorKind::Runtime, "view", "detach_",
+             "Can't detach views in-place: got a view of " + describe(t->extra->base.get()) +
+                 ", expected a tensor that is no view. Use detach() instead.");
     if (t->extra && t->extra->retains_grad) forget_retained_grad(t);
     if (Node* old = std::exchange(t->node, nullptr)) old->release();
     t->output_nr = 0;
@@ -53,13 +56,18 @@ void detach_inplace(Tensor* t) {
 void set_requires_grad(Tensor* t, bool value) {
     if (value == tracked(t)) return;
     if (!value && t->node)
-        fail(ErrorKind::Runtime, "leaf", "requires_grad_", "you can only change requires_grad flags of leaf variables: got a result of " +
-             std::string(t->node->name()) + ". To use a computed tensor where it needs no gradient, use x.detach().");
+        fail(ErrorKind::Runtime, "leaf", "requires_grad_",
+             "you can only change requires_grad flags of leaf variables: got a result of " +
+                 std::string(t->node->name()) +
+                 ". To use a computed tensor where it needs no gradient, use x.detach().");
     if (value && !is_differentiable(t->dtype))
-        fail(ErrorKind::Runtime, "dtype", "requires_grad_", "only Tensors of floating point and complex dtype can require gradients: got " +
-             std::string(info(t->dtype).name) + ", expected a floating or complex dtype. Convert the tensor first.");
+        fail(ErrorKind::Runtime, "dtype", "requires_grad_",
+             "only Tensors of floating point and complex dtype can require gradients: got " +
+                 std::string(info(t->dtype).name) +
+                 ", expected a floating or complex dtype. Convert the tensor first.");
     if (value && t->inference && !modes().inference)
-        fail(ErrorKind::Runtime, "inference", "requires_grad_", "Setting requires_grad=True on inference tensor outside InferenceMode is "
+        fail(ErrorKind::Runtime, "inference", "requires_grad_",
+             "Setting requires_grad=True on inference tensor outside InferenceMode is "
              "not allowed. Clone it to get a normal tensor.");
     t->requires_grad = value;
 }
@@ -74,20 +82,28 @@ void set_grad(Tensor* t, Tensor* grad) {
             if (Tensor* old = t->extra->grad.exchange(nullptr)) old->release();
         return;
     }
-    if (grad == t) fail(ErrorKind::Runtime, "grad", "grad", "can't assign a tensor as its own grad: got the tensor itself. Assign a clone.");
+    if (grad == t)
+        fail(ErrorKind::Runtime, "grad", "grad",
+             "can't assign a tensor as its own grad: got the tensor itself. Assign a clone.");
     bool same_shape = std::ranges::equal(t->shape(), grad->shape());
     if (!same_shape || t->dtype != grad->dtype || t->device != grad->device)
-        fail(ErrorKind::Runtime, "grad", "grad", std::string("assigned grad has data of a different ") +
-             (!same_shape ? "size" : t->dtype != grad->dtype ? "type" : "device") + ": got " + describe(grad) + " on " +
-             to_string(grad->device) + ", expected " + describe(t) + " on " + to_string(t->device) + ". Convert it first.");
+        fail(ErrorKind::Runtime, "grad", "grad",
+             std::string("assigned grad has data of a different ") +
+                 (!same_shape               ? "size"
+                  : t->dtype != grad->dtype ? "type"
+                                            : "device") +
+                 ": got " + describe(grad) + " on " + to_string(grad->device) + ", expected " + describe(t) +
+                 " on " + to_string(t->device) + ". Convert it first.");
     grad->retain();
     if (Tensor* old = extra(t).grad.exchange(grad)) old->release();
 }
 
-// ---- retain_grad ------------------------------------------------------------------------------------------------------
+// ---- retain_grad
+// ------------------------------------------------------------------------------------------------------
 void retain_grad(Tensor* t) {
     if (!tracked(t))
-        fail(ErrorKind::Runtime, "grad", "retain_grad", "can't retain_grad on Tensor that has requires_grad=False. Call requires_grad_() first.");
+        fail(ErrorKind::Runtime, "grad", "retain_grad",
+             "can't retain_grad on Tensor that has requires_grad=False. Call requires_grad_() first.");
     if (!t->node || extra(t).retains_grad) return;
     GilFriendlyLock lock(side_lock());
     per_output(t->node, t->output_nr).retains = t;
@@ -106,8 +122,10 @@ void unlink(Tensor* t) {  // under side_lock()
 void move_retained_grad(Tensor* t, Node* node, uint32_t output_nr) {
     GilFriendlyLock lock(side_lock());
     unlink(t);
-    if (node) per_output(node, output_nr).retains = t;
-    else t->extra->retains_grad = false;
+    if (node)
+        per_output(node, output_nr).retains = t;
+    else
+        t->extra->retains_grad = false;
 }
 
 void forget_retained_grad(Tensor* t) {
@@ -126,7 +144,8 @@ bool try_retain(Tensor* t) {
     return false;
 }
 
-// ---- payload slots ----------------------------------------------------------------------------------------------------
+// ---- payload slots
+// ----------------------------------------------------------------------------------------------------
 void set_payload(void** slot, void* payload) {
     void* old = std::exchange(*slot, payload);
     if (payload && !old) count_payload(1);
@@ -138,7 +157,8 @@ void** leaf_hooks(Tensor* t) { return &extra(t).hooks; }
 
 void** tensor_hooks(Tensor* t) {
     if (!tracked(t))
-        fail(ErrorKind::Runtime, "grad", "register_hook", "cannot register a hook on a tensor that doesn't require gradient. "
+        fail(ErrorKind::Runtime, "grad", "register_hook",
+             "cannot register a hook on a tensor that doesn't require gradient. "
              "Call requires_grad_() first.");
     if (!t->node) return leaf_hooks(t);
     GilFriendlyLock lock(side_lock());
@@ -147,7 +167,8 @@ void** tensor_hooks(Tensor* t) {
 
 void** post_accumulate_hooks(Tensor* t) {
     if (!tracked(t) || t->node)
-        fail(ErrorKind::Runtime, "leaf", "register_post_accumulate_grad_hook", "post accumulate grad hooks cannot be registered on "
+        fail(ErrorKind::Runtime, "leaf", "register_post_accumulate_grad_hook",
+             "post accumulate grad hooks cannot be registered on "
              "non-leaf tensors. Use register_hook().");
     return &extra(t).post_accumulate;
 }

@@ -13,7 +13,8 @@ namespace tenora {
 
 namespace {
 
-// Objects whose count reached zero and whose parts are still to be released. Never destroyed: threads end in any order.
+// Objects whose count reached zero and whose parts are still to be released. Never destroyed: threads end in
+// any order.
 struct WorkList {
     std::vector<Node*> nodes;
     std::vector<Extra*> extras;
@@ -54,8 +55,10 @@ void free_node(Node* n) {
     release_saved(n->saved(), n->n_saved);
     Edge* edges = n->edges();
     for (int i = 0; i < n->n_edges; ++i) {
-        if (Node* next = edges[i].node()) next->release();
-        else if (Tensor* leaf = edges[i].leaf()) leaf->release();
+        if (Node* next = edges[i].node())
+            next->release();
+        else if (Tensor* leaf = edges[i].leaf())
+            leaf->release();
     }
     for (int i = 0; i < n->n_out; ++i)
         if (Tensor* t = n->buffers()[i]) t->release();
@@ -101,8 +104,10 @@ void drain(WorkList& work, Node* n, Extra* e) {
 
 void Node::destroy(Node* n) {
     WorkList& work = work_list();
-    if (work.draining) work.nodes.push_back(n);
-    else drain(work, n, nullptr);
+    if (work.draining)
+        work.nodes.push_back(n);
+    else
+        drain(work, n, nullptr);
 }
 
 void release_autograd(Tensor* t) {
@@ -111,8 +116,10 @@ void release_autograd(Tensor* t) {
     if (Node* n = std::exchange(t->node, nullptr)) n->release();
     if (!e) return;
     WorkList& work = work_list();
-    if (work.draining) work.extras.push_back(e);
-    else drain(work, nullptr, e);
+    if (work.draining)
+        work.extras.push_back(e);
+    else
+        drain(work, nullptr, e);
 }
 
 void release_saved(Saved* saved, size_t count) {
@@ -156,13 +163,17 @@ std::string_view Node::name() const {
 }
 
 GilFriendlyLock::GilFriendlyLock(std::mutex& m) : mutex_(m) {
-    if (m.try_lock()) [[likely]] return;
+    if (m.try_lock()) [[likely]]
+        return;
     void* token = hooks().release_gil ? hooks().release_gil() : nullptr;
     m.lock();
     if (token) hooks().acquire_gil(token);
 }
 
-std::mutex& side_lock() { static auto* m = new std::mutex(); return *m; }
+std::mutex& side_lock() {
+    static auto* m = new std::mutex();
+    return *m;
+}
 
 Extra& extra(Tensor* t) {
     std::atomic_ref<Extra*> slot(t->extra);

@@ -28,8 +28,9 @@ struct Recording {
     }
     Tensor* existing(size_t slot) const {
         if (Tensor* t = tensor(slot)) return t;
-        fail(ErrorKind::Runtime, "program", op.display(), "its gradient formula reads operand " + std::to_string(slot - out.size()) +
-             ", which is a number or absent in this call. Check the op's formula.");
+        fail(ErrorKind::Runtime, "program", op.display(),
+             "its gradient formula reads operand " + std::to_string(slot - out.size()) +
+                 ", which is a number or absent in this call. Check the op's formula.");
     }
     bool is_result(size_t slot) const { return slot >= out.size() + in.size(); }
     Attr attribute(size_t slot) const {
@@ -62,7 +63,8 @@ void save(Saved& s, const Recording& r, size_t slot, const Edge* edges) {
     Tensor* t = r.program.dynamic ? r.tensor(slot) : r.existing(slot);
     if (!t) return;  // a number or absent: its place stays empty
     if (t->inference) [[unlikely]]
-        fail(ErrorKind::Runtime, "inference", r.op.display(), "Inference tensors cannot be saved for backward. Clone it outside "
+        fail(ErrorKind::Runtime, "inference", r.op.display(),
+             "Inference tensors cannot be saved for backward. Clone it outside "
              "inference mode to get a normal tensor, and use that in autograd.");
     s.version = t->version();
     if (r.is_result(slot)) {
@@ -114,7 +116,9 @@ void fill_rare(Node* n) {
         }
 }
 
-bool complex_number(const Operand& o) { return !o.tensor && o.has_scalar && o.scalar.kind == Scalar::Kind::Complex; }
+bool complex_number(const Operand& o) {
+    return !o.tensor && o.has_scalar && o.scalar.kind == Scalar::Kind::Complex;
+}
 
 // Attributes hold no complex numbers: a formula sees one as a 0-d tensor of the result's dtype.
 NodeRef record_complex(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
@@ -133,19 +137,22 @@ NodeRef record_complex(const Op& op, BackendId backend, uint64_t needs, std::spa
 
 }  // namespace
 
-NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr,
-                    std::span<Tensor* const> out) {
+NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
+                    std::span<const Attr> attr, std::span<Tensor* const> out) {
     if (!out.empty() && std::any_of(in.begin(), in.end(), complex_number)) [[unlikely]]
         return record_complex(op, backend, needs, in, attr, out);
     const Tensor* first = out.empty() ? nullptr : out[0];
     const Program* program = vjp_program(op, make_key(op, needs, in, first, attr), needs, in, first, attr);
     if (in.size() > 0xffff) [[unlikely]]
-        fail(ErrorKind::Value, "argument", op.display(), "more than 65535 operands in one recorded call. Split the call.");
+        fail(ErrorKind::Value, "argument", op.display(),
+             "more than 65535 operands in one recorded call. Split the call.");
     Recording r{op, *program, in, attr, out};
     bool plain = !program->saves && out.size() == 1;  // edges are all there is
     NodeSizes sizes;
-    if (plain) sizes.n_out = 1, sizes.n_edges = uint16_t(in.size());
-    else sizes = measure(r);
+    if (plain)
+        sizes.n_out = 1, sizes.n_edges = uint16_t(in.size());
+    else
+        sizes = measure(r);
     Node* n = new_node(sizes);
     NodeRef ref = NodeRef::steal(n);
     n->op = op.id;
@@ -154,12 +161,13 @@ NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<c
     n->device = first ? first->device : Device{};
     fill_edges(n->edges(), needs, in);
     if (!plain) fill_saved(n, r);
-    if (modes().anomaly || n->device.space != 0) [[unlikely]] fill_rare(n);
+    if (modes().anomaly || n->device.space != 0) [[unlikely]]
+        fill_rare(n);
     return ref;
 }
 
-void record(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr,
-            TensorRef* out, int n_out) {
+void record(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
+            std::span<const Attr> attr, TensorRef* out, int n_out) {
     if (n_out == 1) {
         Tensor* result = out[0].get();
         if (!(op.spec.output_differentiable & 1) || !is_differentiable(result->dtype)) return;

@@ -1,8 +1,11 @@
 // Views and in-place writes: who shares memory with whom, and what a write does to histories.
-//   - A view remembers its root base (never a view itself) and the storage version its own history is valid for.
-//   - A stale view re-derives its history as as_strided(base). The node is made without a lock (tracing may need the GIL) and
+//   - A view remembers its root base (never a view itself) and the storage version its own history is valid
+//   for.
+//   - A stale view re-derives its history as as_strided(base). The node is made without a lock (tracing may
+//   need the GIL) and
 //     published under view_lock(), which guards only that.
-//   - Geometry is written down relative to the base's row-major buffer: offset and strides of the base are divided out.
+//   - Geometry is written down relative to the base's row-major buffer: offset and strides of the base are
+//   divided out.
 
 #include <algorithm>
 #include <numeric>
@@ -13,16 +16,22 @@
 
 namespace tenora {
 
-std::mutex& view_lock() { static auto* m = new std::mutex(); return *m; }
+std::mutex& view_lock() {
+    static auto* m = new std::mutex();
+    return *m;
+}
 
 void make_view_of(Tensor* view, Tensor* base) {
     if (view->inference) return;
     Extra& e = extra(view);
     bool nested = base->is_view;
     e.base = nested ? base->extra->base : TensorRef(base);
-    if (nested && base->extra->creation != Extra::kDefault) e.creation = base->extra->creation;
-    else if (modes().inference) e.creation = Extra::kInference;
-    else if (!modes().grad) e.creation = Extra::kNoGrad;
+    if (nested && base->extra->creation != Extra::kDefault)
+        e.creation = base->extra->creation;
+    else if (modes().inference)
+        e.creation = Extra::kInference;
+    else if (!modes().grad)
+        e.creation = Extra::kNoGrad;
     e.view_version.store(view->version(), std::memory_order_release);
     view->is_view = true;
 }
@@ -34,8 +43,10 @@ struct Geometry {
     int64_t offset;
 };
 
-// Position in the base's memory -> position in its row-major buffer, by the base's strides from large to small.
-int64_t row_major_position(int64_t position, const Tensor* base, std::span<const int> order, const int64_t* dense) {
+// Position in the base's memory -> position in its row-major buffer, by the base's strides from large to
+// small.
+int64_t row_major_position(int64_t position, const Tensor* base, std::span<const int> order,
+                           const int64_t* dense) {
     int64_t sign = position < 0 ? -1 : 1, rest = position * sign, result = 0;
     for (int d : order) {
         int64_t stride = std::abs(base->dl.strides[d]);
@@ -60,7 +71,8 @@ Geometry geometry_in(const Tensor* view, const Tensor* base) {
         return std::abs(base->dl.strides[a]) > std::abs(base->dl.strides[b]);
     });
     g.offset = row_major_position(g.offset, base, dims, dense);
-    for (int i = 0; i < view->dl.ndim; ++i) g.strides[i] = row_major_position(view->dl.strides[i], base, dims, dense);
+    for (int i = 0; i < view->dl.ndim; ++i)
+        g.strides[i] = row_major_position(view->dl.strides[i], base, dims, dense);
     return g;
 }
 
@@ -81,8 +93,9 @@ BackendId backend_for(Tensor* t) {
 
 void require_same_dtype(std::string_view op, const Tensor* view, const Tensor* base) {
     if (view->dtype == base->dtype) return;
-    fail(ErrorKind::NotImplemented, "view", op, "write through a view of another dtype while gradients are recorded: got " +
-         describe(view) + " on " + describe(base) + ", expected equal dtypes. Write into a tensor of its own instead.");
+    fail(ErrorKind::NotImplemented, "view", op,
+         "write through a view of another dtype while gradients are recorded: got " + describe(view) +
+             " on " + describe(base) + ", expected equal dtypes. Write into a tensor of its own instead.");
 }
 
 }  // namespace
@@ -100,26 +113,36 @@ void refresh_view(Tensor* t) {
     }
     GilFriendlyLock lock(view_lock());
     if (e.view_version.load(std::memory_order_relaxed) == version) return;
-    if (!made) e.view_version.store(version, std::memory_order_release);
-    else set_history(t, made.get(), 0);
+    if (!made)
+        e.view_version.store(version, std::memory_order_release);
+    else
+        set_history(t, made.get(), 0);
 }
 
-// ---- in place ---------------------------------------------------------------------------------------------------------
+// ---- in place
+// ---------------------------------------------------------------------------------------------------------
 namespace {
 
-[[noreturn]] void refuse(std::string_view op, const char* code, const std::string& text) { fail(ErrorKind::Runtime, code, op, text); }
+[[noreturn]] void refuse(std::string_view op, const char* code, const std::string& text) {
+    fail(ErrorKind::Runtime, code, op, text);
+}
 
 void check_view(std::string_view op, Tensor* self) {
     const Extra& e = *self->extra;
     if (e.creation != Extra::kDefault) {
         std::string mode = e.creation == Extra::kNoGrad ? "no_grad" : "inference";
-        refuse(op, "view", "A view was created in " + mode + " mode and is being modified inplace with grad mode enabled. Make the view and "
-               "the in-place call both inside the " + mode + " block (not tracked) or both outside (tracked).");
+        refuse(op, "view",
+               "A view was created in " + mode +
+                   " mode and is being modified inplace with grad mode enabled. Make the view and "
+                   "the in-place call both inside the " +
+                   mode + " block (not tracked) or both outside (tracked).");
     }
     if (tracked(self) && is_leaf(e.base.get()))
         if (e.base->requires_grad)
-            refuse(op, "leaf", "a view of a leaf Variable that requires grad is being used in an in-place operation: got a view of " +
-                   describe(e.base.get()) + ". Use the out-of-place form, or no_grad().");
+            refuse(op, "leaf",
+                   "a view of a leaf Variable that requires grad is being used in an in-place operation: got "
+                   "a view of " +
+                       describe(e.base.get()) + ". Use the out-of-place form, or no_grad().");
 }
 
 TensorRef alias_with_history(Tensor* t) {
@@ -132,7 +155,8 @@ TensorRef alias_with_history(Tensor* t) {
     return old;
 }
 
-bool reads_old_value(const Op& op, Tensor* self, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr) {
+bool reads_old_value(const Op& op, Tensor* self, uint64_t needs, std::span<const Operand> in,
+                     std::span<const Attr> attr) {
     const Program* p = vjp_program(op, make_key(op, needs, in, self, attr), needs, in, self, attr);
     for (size_t i = 0; i < in.size(); ++i)
         if (in[i].tensor == self && p->reads_data[size_t(op.spec.n_out) + i]) return true;
@@ -143,20 +167,25 @@ bool reads_old_value(const Op& op, Tensor* self, uint64_t needs, std::span<const
 
 void check_inplace(std::string_view op, Tensor* self, bool recording) {
     if (self->inference && !modes().inference)
-        refuse(op, "inference", "Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a normal tensor.");
+        refuse(op, "inference",
+               "Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a "
+               "normal tensor.");
     if (!modes().grad) return;
     if (self->is_view && recording) check_view(op, self);
     if (self->requires_grad && !self->node)
-        refuse(op, "leaf", "a leaf Variable that requires grad is being used in an in-place operation: got " + describe(self) +
-               ". Use the out-of-place form, or no_grad().");
+        refuse(op, "leaf",
+               "a leaf Variable that requires grad is being used in an in-place operation: got " +
+                   describe(self) + ". Use the out-of-place form, or no_grad().");
 }
 
-TensorRef begin_inplace(const Op& op, Tensor* self, uint64_t needs, std::span<const Operand> in, std::span<const Attr> attr) {
+TensorRef begin_inplace(const Op& op, Tensor* self, uint64_t needs, std::span<const Operand> in,
+                        std::span<const Attr> attr) {
     check_inplace(op.display(), self, needs != 0);
     if (!needs) return {};
     if (!op.spec.differentiable)
-        fail(ErrorKind::NotImplemented, "gradient", op.display(), "it has no gradient, so it cannot change " + describe(self) +
-             " in place while gradients are recorded. Use it under no_grad() or on a detached tensor.");
+        fail(ErrorKind::NotImplemented, "gradient", op.display(),
+             "it has no gradient, so it cannot change " + describe(self) +
+                 " in place while gradients are recorded. Use it under no_grad() or on a detached tensor.");
     if (self->is_view) require_same_dtype(op.display(), self, self->extra->base.get());
     if (!reads_old_value(op, self, needs, in, attr)) return alias_with_history(self);
     TensorRef old;
@@ -170,8 +199,8 @@ TensorRef begin_inplace(const Op& op, Tensor* self, uint64_t needs, std::span<co
     return old;
 }
 
-void record_inplace(const Op& op, BackendId backend, Tensor* self, Tensor* old_self, uint64_t needs, std::span<const Operand> in,
-                    std::span<const Attr> attr) {
+void record_inplace(const Op& op, BackendId backend, Tensor* self, Tensor* old_self, uint64_t needs,
+                    std::span<const Operand> in, std::span<const Attr> attr) {
     std::vector<Operand> operands(in.begin(), in.end());
     for (Operand& o : operands)
         if (o.tensor == self) o.tensor = old_self;
@@ -183,7 +212,8 @@ void record_inplace(const Op& op, BackendId backend, Tensor* self, Tensor* old_s
     TensorRef old_base = alias_with_history(base);
     Operand pair[2] = {Operand(old_base.get()), Operand(self)};
     uint64_t base_needs = 2 | uint64_t(old_base->needs_grad());
-    NodeRef scatter = record_node(tenora::op(core_ops().as_strided_scatter), backend, base_needs, pair, g.attrs, {&base, 1});
+    NodeRef scatter = record_node(tenora::op(core_ops().as_strided_scatter), backend, base_needs, pair,
+                                  g.attrs, {&base, 1});
     set_history(base, scatter.get(), 0);
 }
 

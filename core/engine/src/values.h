@@ -1,4 +1,5 @@
-// `count` objects on the stack for ordinary counts, on the heap beyond; unlike an array, only those asked for are made.
+// `count` objects on the stack for ordinary counts, on the heap beyond; unlike an array, only those asked for
+// are made.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +11,11 @@ namespace tenora {
 
 template <class T, size_t N>
 class Values {
- public:
+  public:
     explicit Values(size_t count) : count_(count) {
         data_ = reinterpret_cast<T*>(inline_);
-        if (count > N) [[unlikely]] data_ = static_cast<T*>(::operator new(count * sizeof(T)));
+        if (count > N) [[unlikely]]
+            data_ = static_cast<T*>(::operator new(count * sizeof(T)));
         for (size_t i = 0; i < count; ++i) {
             new (data_ + i) T();
             __asm__ volatile("" ::: "memory");  // a few stores, not a call of memset
@@ -21,7 +23,8 @@ class Values {
     }
     ~Values() {
         std::destroy_n(data_, count_);
-        if (count_ > N) [[unlikely]] ::operator delete(data_);
+        if (count_ > N) [[unlikely]]
+            ::operator delete(data_);
     }
     Values(const Values&) = delete;
     Values& operator=(const Values&) = delete;
@@ -30,7 +33,7 @@ class Values {
     size_t size() const { return count_; }
     std::span<T> span() { return {data_, count_}; }
 
- private:
+  private:
     size_t count_;
     T* data_;
     alignas(T) unsigned char inline_[N * sizeof(T)];

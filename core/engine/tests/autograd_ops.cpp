@@ -15,7 +15,8 @@ using namespace tenora;
 
 namespace {
 
-// ---- kernels over doubles of any stride ---------------------------------------------------------------------------------
+// ---- kernels over doubles of any stride
+// ---------------------------------------------------------------------------------
 template <class F>
 void each(const DLTensor* out, F&& f) {
     int64_t index[64] = {0}, n = 1;
@@ -36,7 +37,9 @@ int64_t place(const DLTensor* t, const int64_t* index) {
 }
 double& at(const DLTensor* t, const int64_t* index) { return static_cast<double*>(t->data)[place(t, index)]; }
 bool is_number(const DLTensor* t) { return t->ndim == 0; }
-double read(const DLTensor* t, const int64_t* index) { return is_number(t) ? *static_cast<double*>(t->data) : at(t, index); }
+double read(const DLTensor* t, const int64_t* index) {
+    return is_number(t) ? *static_cast<double*>(t->data) : at(t, index);
+}
 
 template <double (*F)(double)>
 int32_t unary(const tnr_call* c) {
@@ -58,7 +61,8 @@ int32_t differs(const tnr_call* c) {
 
 int32_t any_of(const tnr_call* c) {
     uint8_t found = 0;
-    each(c->in[0], [&](const int64_t* i) { found |= static_cast<uint8_t*>(c->in[0]->data)[place(c->in[0], i)]; });
+    each(c->in[0],
+         [&](const int64_t* i) { found |= static_cast<uint8_t*>(c->in[0]->data)[place(c->in[0], i)]; });
     *static_cast<uint8_t*>(c->out[0]->data) = found;
     return TNR_OK;
 }
@@ -114,21 +118,27 @@ double exponential(double a) { return std::exp(a); }
 double root(double a) { return std::sqrt(a); }
 double same_value(double a) { return a; }
 
-// ---- gradient Programs --------------------------------------------------------------------------------------------------
+// ---- gradient Programs
+// --------------------------------------------------------------------------------------------------
 TensorArg slot(int i) { return {TensorArg::Kind::Slot, uint32_t(i), {}}; }
 TensorArg number(int i) { return {TensorArg::Kind::AttrScalar, uint32_t(i), {}}; }
 TensorArg literal(double v) { return {TensorArg::Kind::Scalar, 0, Scalar::from_float(v)}; }
 AttrArg attr_slot(int i) { return {AttrArg::Kind::Slot, uint32_t(i), 0}; }
 
 class Formula {
- public:
+  public:
     explicit Formula(const TraceRequest& r)
-        : r(r), n_out(r.op.spec.n_out), n_in(int(r.in.size())), b(r.op.spec.name, 2 * n_out + n_in, int(r.attr.size() + r.in.size())) {}
+        : r(r),
+          n_out(r.op.spec.n_out),
+          n_in(int(r.in.size())),
+          b(r.op.spec.name, 2 * n_out + n_in, int(r.attr.size() + r.in.size())) {}
     int run(const char* name, std::initializer_list<TensorArg> in, std::initializer_list<AttrArg> attr = {}) {
         return b.call(find_op(name)->id, {in.begin(), in.size()}, {attr.begin(), attr.size()})[0];
     }
     uint8_t kind(int i) const { return operand_kind(r.in[size_t(i)], r.result); }
-    TensorArg input(int i) const { return kind(i) == kScalar ? number(int(r.attr.size()) + i) : slot(n_out + i); }
+    TensorArg input(int i) const {
+        return kind(i) == kScalar ? number(int(r.attr.size()) + i) : slot(n_out + i);
+    }
     TensorArg result(int i = 0) const { return slot(n_out + n_in + i); }
     int to(int g, int i) { return kind(i) == kSame ? g : run("sum_to", {slot(g), slot(n_out + i)}); }
     AttrArg constant(const Attr& a) { return b.constant(a); }
@@ -141,7 +151,9 @@ class Formula {
         std::vector<AttrArg> all = attrs();
         return b.call(find_op(name)->id, {in.begin(), in.size()}, all)[0];
     }
-    ProgramRef done(std::initializer_list<int> outputs) { return b.finish({outputs.begin(), outputs.size()}); }
+    ProgramRef done(std::initializer_list<int> outputs) {
+        return b.finish({outputs.begin(), outputs.size()});
+    }
 
     const TraceRequest& r;
     int n_out, n_in;
@@ -187,32 +199,52 @@ ProgramRef trace_two(Formula& f) {
 using Rule = ProgramRef (*)(Formula&);
 const std::map<std::string, Rule>& formulas() {
     static const std::map<std::string, Rule> table{
-        {"add", [](Formula& f) { return f.done({f.kind(0) == kScalar ? -1 : f.to(kG, 0), f.kind(1) == kScalar ? -1 : f.to(kG, 1)}); }},
-        {"mul", trace_mul}, {"pow", trace_pow}, {"sum", trace_sum}, {"as_strided_scatter", trace_scatter}, {"two", trace_two},
+        {"add",
+         [](Formula& f) {
+             return f.done(
+                 {f.kind(0) == kScalar ? -1 : f.to(kG, 0), f.kind(1) == kScalar ? -1 : f.to(kG, 1)});
+         }},
+        {"mul", trace_mul},
+        {"pow", trace_pow},
+        {"sum", trace_sum},
+        {"as_strided_scatter", trace_scatter},
+        {"two", trace_two},
         {"neg", [](Formula& f) { return f.done({f.run("neg", {slot(kG)})}); }},
         {"exp", [](Formula& f) { return f.done({f.run("mul", {slot(kG), f.result()})}); }},
-        {"sqrt", [](Formula& f) {
+        {"sqrt",
+         [](Formula& f) {
              int half = f.run("mul", {slot(kG), literal(0.5)});
-             return f.done({f.run("mul", {slot(half), slot(f.run("pow", {f.result(), literal(-1)}))})}); }},
-        {"clone", [](Formula& f) { return f.done({kG}); }}, {"contiguous", [](Formula& f) { return f.done({kG}); }},
+             return f.done({f.run("mul", {slot(half), slot(f.run("pow", {f.result(), literal(-1)}))})});
+         }},
+        {"clone", [](Formula& f) { return f.done({kG}); }},
+        {"contiguous", [](Formula& f) { return f.done({kG}); }},
         {"copy", [](Formula& f) { return f.done({-1, f.to(kG, 1)}); }},
         {"fill", [](Formula& f) { return f.done({-1}); }},
-        {"to", [](Formula& f) {
+        {"to",
+         [](Formula& f) {
              TensorArg t[1] = {f.input(0)};
              AttrArg device = attr_slot(f.b.attribute(AttrCode::DeviceOf, t, {}));
-             return f.done({f.run("to", {slot(kG)}, {f.constant(attr_none()), device, f.constant(attr_bool(false))})}); }},
-        {"unreduce", [](Formula& f) {
-             return f.done({f.run("sum", {slot(kG)}, {attr_slot(0), attr_slot(1), f.constant(attr_none())}), -1}); }},
+             return f.done(
+                 {f.run("to", {slot(kG)}, {f.constant(attr_none()), device, f.constant(attr_bool(false))})});
+         }},
+        {"unreduce",
+         [](Formula& f) {
+             return f.done(
+                 {f.run("sum", {slot(kG)}, {attr_slot(0), attr_slot(1), f.constant(attr_none())}), -1});
+         }},
         {"sum_to", [](Formula& f) { return f.done({f.run("expand_as", {slot(kG), f.input(0)}), -1}); }},
         {"expand_as", [](Formula& f) { return f.done({f.run("sum_to", {slot(kG), f.input(0)}), -1}); }},
         {"select", [](Formula& f) { return f.done({f.same_attrs("embed_select", {slot(kG), f.input(0)})}); }},
         {"embed_select", [](Formula& f) { return f.done({f.same_attrs("select", {slot(kG)}), -1}); }},
-        {"as_strided", [](Formula& f) { return f.done({f.same_attrs("embed_strided", {slot(kG), f.input(0)})}); }},
+        {"as_strided",
+         [](Formula& f) { return f.done({f.same_attrs("embed_strided", {slot(kG), f.input(0)})}); }},
         {"embed_strided", [](Formula& f) { return f.done({window(f), -1}); }},
         {"t", [](Formula& f) { return f.done({f.run("t", {slot(kG)})}); }},
-        {"mm", [](Formula& f) {
+        {"mm",
+         [](Formula& f) {
              int bt = f.run("t", {f.input(1)}), at = f.run("t", {f.input(0)});
-             return f.done({f.run("mm", {slot(kG), slot(bt)}), f.run("mm", {slot(at), slot(kG)})}); }},
+             return f.done({f.run("mm", {slot(kG), slot(bt)}), f.run("mm", {slot(at), slot(kG)})});
+         }},
     };
     return table;
 }
@@ -222,7 +254,8 @@ ProgramRef trace(const TraceRequest& r) {
     return formulas().at(r.op.spec.name)(f);
 }
 
-// ---- ops ----------------------------------------------------------------------------------------------------------------
+// ---- ops
+// ----------------------------------------------------------------------------------------------------------------
 struct OpRow {
     const char* name;
     int n_in, n_attr;
@@ -235,19 +268,32 @@ constexpr auto kView = Implementation::View, kPlan = Implementation::Structural;
 
 void register_ops() {
     static const OpRow rows[] = {
-        {"copy", 2, 0, "same", "same", "copy", Implementation::Kernel, 1}, {"fill", 1, 1, "same", "same", "fill", Implementation::Kernel, 1},
-        {"add", 2, 0, "promote", "broadcast", "pointwise"}, {"mul", 2, 0, "promote", "broadcast", "pointwise"},
-        {"pow", 2, 0, "promote", "broadcast", "pointwise"}, {"neg", 1, 0, "promote", "same", "pointwise"},
-        {"exp", 1, 0, "promote_float", "same", "pointwise"}, {"sqrt", 1, 0, "promote_float", "same", "pointwise"},
-        {"ne", 2, 0, "promote_bool", "broadcast", "pointwise"}, {"any", 1, 2, "bool", "reduce", "reduce"},
-        {"sum", 1, 3, "sum", "reduce", "reduce"}, {"mm", 2, 0, "same_all", "mm", "matmul"}, {"matmul", 2, 0, "same_all", "matmul", "matmul"},
+        {"copy", 2, 0, "same", "same", "copy", Implementation::Kernel, 1},
+        {"fill", 1, 1, "same", "same", "fill", Implementation::Kernel, 1},
+        {"add", 2, 0, "promote", "broadcast", "pointwise"},
+        {"mul", 2, 0, "promote", "broadcast", "pointwise"},
+        {"pow", 2, 0, "promote", "broadcast", "pointwise"},
+        {"neg", 1, 0, "promote", "same", "pointwise"},
+        {"exp", 1, 0, "promote_float", "same", "pointwise"},
+        {"sqrt", 1, 0, "promote_float", "same", "pointwise"},
+        {"ne", 2, 0, "promote_bool", "broadcast", "pointwise"},
+        {"any", 1, 2, "bool", "reduce", "reduce"},
+        {"sum", 1, 3, "sum", "reduce", "reduce"},
+        {"mm", 2, 0, "same_all", "mm", "matmul"},
+        {"matmul", 2, 0, "same_all", "matmul", "matmul"},
         {"two", 1, 0, "same", "same", "plain", Implementation::Kernel, 0, 2},
-        {"select", 1, 2, "same", "select", "", kView}, {"as_strided", 1, 3, "same", "as_strided", "", kView},
-        {"t", 1, 0, "same", "t", "", kView}, {"unreduce", 2, 2, "same", "unreduce", "", kView, 2},
+        {"select", 1, 2, "same", "select", "", kView},
+        {"as_strided", 1, 3, "same", "as_strided", "", kView},
+        {"t", 1, 0, "same", "t", "", kView},
+        {"unreduce", 2, 2, "same", "unreduce", "", kView, 2},
         {"expand_as", 2, 0, "same", "expand_as", "", kView, 2},
-        {"clone", 1, 0, "", "", "", kPlan}, {"contiguous", 1, 0, "", "", "", kPlan}, {"to", 1, 3, "", "", "", kPlan},
-        {"zeros_like", 1, 2, "", "", "", kPlan, 1}, {"sum_to", 2, 0, "", "", "", kPlan, 2},
-        {"embed_select", 2, 2, "", "", "", kPlan, 2}, {"embed_strided", 2, 3, "", "", "", kPlan, 2},
+        {"clone", 1, 0, "", "", "", kPlan},
+        {"contiguous", 1, 0, "", "", "", kPlan},
+        {"to", 1, 3, "", "", "", kPlan},
+        {"zeros_like", 1, 2, "", "", "", kPlan, 1},
+        {"sum_to", 2, 0, "", "", "", kPlan, 2},
+        {"embed_select", 2, 2, "", "", "", kPlan, 2},
+        {"embed_strided", 2, 3, "", "", "", kPlan, 2},
         {"as_strided_scatter", 2, 3, "", "", "", kPlan},
     };
     for (const OpRow& row : rows) {
@@ -270,14 +316,27 @@ void register_ops() {
 }
 
 void register_kernels(BackendId backend) {
-    struct Row { const char* op; tnr_kernel_fn run; uint32_t flags; };
+    struct Row {
+        const char* op;
+        tnr_kernel_fn run;
+        uint32_t flags;
+    };
     constexpr uint32_t kStrided = TNR_KERNEL_STRIDED | TNR_KERNEL_STRIDED_OUT | TNR_KERNEL_NEGATIVE_STRIDES;
     constexpr uint32_t kPoint = kStrided | TNR_KERNEL_INPLACE;
     const Row rows[] = {
-        {"copy", unary<same_value>, kStrided}, {"fill", fill_kernel, kStrided}, {"add", binary<plus>, kPoint}, {"mul", binary<times>, kPoint},
-        {"pow", binary<raised>, kPoint}, {"neg", unary<minus>, kPoint}, {"exp", unary<exponential>, kPoint}, {"sqrt", unary<root>, kPoint},
-        {"ne", differs, kStrided}, {"any", any_of, kStrided}, {"sum", sum_kernel, kStrided},
-        {"matmul", matmul_kernel, kStrided | TNR_KERNEL_ACCUMULATE}, {"two", two_kernel, kStrided},
+        {"copy", unary<same_value>, kStrided},
+        {"fill", fill_kernel, kStrided},
+        {"add", binary<plus>, kPoint},
+        {"mul", binary<times>, kPoint},
+        {"pow", binary<raised>, kPoint},
+        {"neg", unary<minus>, kPoint},
+        {"exp", unary<exponential>, kPoint},
+        {"sqrt", unary<root>, kPoint},
+        {"ne", differs, kStrided},
+        {"any", any_of, kStrided},
+        {"sum", sum_kernel, kStrided},
+        {"matmul", matmul_kernel, kStrided | TNR_KERNEL_ACCUMULATE},
+        {"two", two_kernel, kStrided},
     };
     for (const Row& row : rows) {
         KernelEntry entry;
@@ -288,19 +347,30 @@ void register_kernels(BackendId backend) {
     }
 }
 
-// ---- the device whose work is claimed to be asynchronous ----------------------------------------------------------------
+// ---- the device whose work is claimed to be asynchronous
+// ----------------------------------------------------------------
 int32_t count(void*) { return 1; }
 int32_t take(void*, int32_t, size_t bytes, void** out, char*, size_t) {
     *out = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
     return *out ? TNR_OK : TNR_OUT_OF_MEMORY;
 }
-int32_t give(void*, int32_t, void* data, size_t) { std::free(data); return TNR_OK; }
-int32_t copy_bytes(void*, void* dst, int32_t, const void* src, int32_t, size_t n, int32_t, void*, char*, size_t) {
+int32_t give(void*, int32_t, void* data, size_t) {
+    std::free(data);
+    return TNR_OK;
+}
+int32_t copy_bytes(void*, void* dst, int32_t, const void* src, int32_t, size_t n, int32_t, void*, char*,
+                   size_t) {
     std::memcpy(dst, src, n);
     return TNR_OK;
 }
-int32_t make_handle(void*, int32_t, int32_t, void** out) { *out = std::malloc(1); return TNR_OK; }
-int32_t drop_handle(void*, int32_t, void* handle) { std::free(handle); return TNR_OK; }
+int32_t make_handle(void*, int32_t, int32_t, void** out) {
+    *out = std::malloc(1);
+    return TNR_OK;
+}
+int32_t drop_handle(void*, int32_t, void* handle) {
+    std::free(handle);
+    return TNR_OK;
+}
 int32_t wait_stream(void*, int32_t, void*, char*, size_t) { return TNR_OK; }
 int32_t idle(void*, int32_t, void*) { return 1; }
 int32_t pair_ok(void*, int32_t, void*, void*) { return TNR_OK; }
@@ -353,7 +423,8 @@ void set_up() {
 
 Device lazy_device() { return {lazy_space, 0}; }
 
-TensorRef tensor(std::initializer_list<double> values, std::initializer_list<int64_t> shape, bool requires_grad, Device device) {
+TensorRef tensor(std::initializer_list<double> values, std::initializer_list<int64_t> shape,
+                 bool requires_grad, Device device) {
     TensorRef t = new_tensor({shape.begin(), shape.size()}, DType::F64, device);
     std::copy(values.begin(), values.end(), static_cast<double*>(t->dl.data));
     t->requires_grad = requires_grad;
@@ -378,7 +449,9 @@ TensorRef call1(const char* name, std::initializer_list<Operand> in, std::initia
     call(find_op(name)->id, {in.begin(), in.size()}, {attr.begin(), attr.size()}, out);
     return std::move(out[0]);
 }
-TensorRef power(Tensor* a, double exponent) { return call1("pow", {a, Operand(Scalar::from_float(exponent))}); }
+TensorRef power(Tensor* a, double exponent) {
+    return call1("pow", {a, Operand(Scalar::from_float(exponent))});
+}
 TensorRef sum(Tensor* a) { return call1("sum", {a}, {attr_none(), attr_bool(false), attr_none()}); }
 TensorRef row(Tensor* a, int64_t index) { return call1("select", {a}, {attr_int(0), attr_int(index)}); }
 TensorRef mm(Tensor* a, Tensor* b) { return call1("mm", {a, b}); }
@@ -397,7 +470,8 @@ void backward(Tensor* root, bool retain_graph, bool create_graph, Tensor* gradie
     run_backward(r);
 }
 
-std::vector<TensorRef> gradients(Tensor* root, std::vector<Tensor*> inputs, bool create_graph, bool allow_unused, bool retain_graph) {
+std::vector<TensorRef> gradients(Tensor* root, std::vector<Tensor*> inputs, bool create_graph,
+                                 bool allow_unused, bool retain_graph) {
     BackwardRequest r;
     r.roots = {&root, 1};
     r.inputs = inputs;
@@ -410,7 +484,8 @@ std::vector<TensorRef> gradients(Tensor* root, std::vector<Tensor*> inputs, bool
 
 bool Baseline::holds() const {
     Live now = live();
-    return now.tensors == before.tensors && now.storages == before.storages && now.nodes == before.nodes && now.extras == before.extras;
+    return now.tensors == before.tensors && now.storages == before.storages && now.nodes == before.nodes &&
+           now.extras == before.extras;
 }
 
 }  // namespace autograd_test

@@ -1,4 +1,5 @@
-// Programs: what the builder refuses and merges, compile's read sets, attribute instructions, keys, caches, replay.
+// Programs: what the builder refuses and merges, compile's read sets, attribute instructions, keys, caches,
+// replay.
 #include <thread>
 
 #include "attr_code.h"
@@ -96,7 +97,8 @@ TEST(attribute_arithmetic) {
     CHECK_EQ(scalar.value.i64, 2);
     CHECK_EQ(eval(AttrCode::AsFloat, {attr_int(2)}).value.f64, 2.0);
     CHECK_EQ(eval(AttrCode::AsInt, {attr_float(2.5)}).value.i64, 2);
-    CHECK_THROWS(ErrorKind::Runtime, "division by zero", eval(AttrCode::FloorDiv, {attr_int(1), attr_int(0)}));
+    CHECK_THROWS(ErrorKind::Runtime, "division by zero",
+                 eval(AttrCode::FloorDiv, {attr_int(1), attr_int(0)}));
     CHECK_EQ(eval(AttrCode::FloorDiv, {attr_int(INT64_MIN), attr_int(-1)}).value.i64, INT64_MIN);
     CHECK_THROWS(ErrorKind::Runtime, "expected numbers", eval(AttrCode::Add, {attr_none(), attr_int(0)}));
 }
@@ -104,17 +106,21 @@ TEST(attribute_arithmetic) {
 TEST(attribute_spans_and_metadata) {
     std::vector<int64_t> v{4, 5, 6};
     std::vector<int64_t> permutation{2, 0, 1};
-    CHECK(span_of(eval(AttrCode::InversePermutation, {attr_span(permutation)})) == (std::vector<int64_t>{1, 2, 0}));
+    CHECK(span_of(eval(AttrCode::InversePermutation, {attr_span(permutation)})) ==
+          (std::vector<int64_t>{1, 2, 0}));
     CHECK_EQ(eval(AttrCode::Item, {attr_span(v), attr_int(-1)}).value.i64, 6);
     CHECK_THROWS(ErrorKind::Runtime, "out of range", eval(AttrCode::Item, {attr_span(v), attr_int(3)}));
-    CHECK(span_of(eval(AttrCode::Slice, {attr_span(v), attr_int(-2), attr_none()})) == (std::vector<int64_t>{5, 6}));
+    CHECK(span_of(eval(AttrCode::Slice, {attr_span(v), attr_int(-2), attr_none()})) ==
+          (std::vector<int64_t>{5, 6}));
     CHECK(span_of(eval(AttrCode::Slice, {attr_span(v), attr_int(2), attr_int(1)})).empty());
     CHECK_EQ(eval(AttrCode::Product, {attr_span(v)}).value.i64, 120);
     CHECK(span_of(eval(AttrCode::Concat, {attr_span(v), attr_int(7)})) == (std::vector<int64_t>{4, 5, 6, 7}));
     CHECK(span_of(eval(AttrCode::NormalDims, {attr_none(), attr_int(3)})) == (std::vector<int64_t>{0, 1, 2}));
     CHECK(span_of(eval(AttrCode::NormalDims, {attr_int(-1), attr_int(3)})) == (std::vector<int64_t>{2}));
-    CHECK(span_of(eval(AttrCode::Take, {attr_span(v), attr_span(permutation)})) == (std::vector<int64_t>{6, 4, 5}));
-    CHECK(span_of(eval(AttrCode::Replace, {attr_span(v), attr_int(1), attr_int(9)})) == (std::vector<int64_t>{4, 9, 6}));
+    CHECK(span_of(eval(AttrCode::Take, {attr_span(v), attr_span(permutation)})) ==
+          (std::vector<int64_t>{6, 4, 5}));
+    CHECK(span_of(eval(AttrCode::Replace, {attr_span(v), attr_int(1), attr_int(9)})) ==
+          (std::vector<int64_t>{4, 9, 6}));
     CHECK(span_of(eval(AttrCode::Neg, {attr_span(v)})) == (std::vector<int64_t>{-4, -5, -6}));
     TensorRef t = tensor({1, 2, 3, 4, 5, 6}, {2, 3});
     CHECK_EQ(eval(AttrCode::Size, {attr_int(-1)}, t.get()).value.i64, 3);
@@ -127,7 +133,9 @@ TEST(keys_are_exact) {
     set_up();
     const Op& mul = *find_op("mul");
     TensorRef a = vec({1, 2}), b = vec({1, 2}), c = tensor({1, 2}, {1, 2});
-    auto key = [&](std::vector<Operand> in, uint64_t needs, std::vector<Attr> attr = {}) { return make_key(mul, needs, in, a.get(), attr); };
+    auto key = [&](std::vector<Operand> in, uint64_t needs, std::vector<Attr> attr = {}) {
+        return make_key(mul, needs, in, a.get(), attr);
+    };
     CHECK(key({a.get(), b.get()}, 1) == key({b.get(), a.get()}, 1));
     CHECK(!(key({a.get(), b.get()}, 1) == key({a.get(), b.get()}, 2)));
     CHECK(!(key({a.get(), b.get()}, 1) == key({a.get(), c.get()}, 1)));
@@ -157,7 +165,8 @@ TEST(cache_grows_and_finds_from_many_threads) {
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i) threads.emplace_back(fill);
     for (auto& t : threads) t.join();
-    for (int i = 0; i < kKeys; ++i) CHECK_EQ(cache.find({uint64_t(i) * 7919, uint64_t(i)})->op, std::to_string(i));
+    for (int i = 0; i < kKeys; ++i)
+        CHECK_EQ(cache.find({uint64_t(i) * 7919, uint64_t(i)})->op, std::to_string(i));
     CHECK(cache.find({1, 99999}) == nullptr);
 }
 
@@ -202,7 +211,8 @@ TEST(products_add_into_a_given_buffer) {
     int outputs[1] = {call(b, "mm", {slot(0), slot(1)})};
     ProgramRef p = b.finish(outputs);
     CHECK_EQ(p->accumulable.size(), 1u);
-    TensorRef x = tensor({1, 2, 3, 4}, {2, 2}), y = tensor({1, 0, 0, 1}, {2, 2}), buffer = tensor({10, 10, 10, 10}, {2, 2});
+    TensorRef x = tensor({1, 2, 3, 4}, {2, 2}), y = tensor({1, 0, 0, 1}, {2, 2}),
+              buffer = tensor({10, 10, 10, 10}, {2, 2});
     Tensor* in[2] = {x.get(), y.get()};
     Tensor* target = buffer.get();
     TensorRef out;

@@ -1,4 +1,5 @@
-// The tape: values of gradients, higher derivatives, what is saved, version and leaf rules, accumulation, requests.
+// The tape: values of gradients, higher derivatives, what is saved, version and leaf rules, accumulation,
+// requests.
 #include "autograd_ops.h"
 #include "check.h"
 
@@ -273,7 +274,8 @@ TEST(inference_tensors_cannot_be_saved) {
     modes().inference = false;
     CHECK_THROWS(ErrorKind::Runtime, "Inference tensors cannot be saved", mul(a.get(), x.get()));
     backward(add(a.get(), x.get()).get());
-    CHECK_THROWS(ErrorKind::Runtime, "outside InferenceMode", inplace("mul", x.get(), Operand(Scalar::from_float(2))));
+    CHECK_THROWS(ErrorKind::Runtime, "outside InferenceMode",
+                 inplace("mul", x.get(), Operand(Scalar::from_float(2))));
 }
 
 TEST(failing_backward_leaves_no_buffers) {
@@ -284,7 +286,8 @@ TEST(failing_backward_leaves_no_buffers) {
         TensorRef left = mul(a.get(), c.get()), right = exp(a.get());
         TensorRef y = sum(add(left.get(), right.get()).get());
         inplace("mul", c.get(), Operand(Scalar::from_float(2)));
-        for (int i = 0; i < 3; ++i) CHECK_THROWS(ErrorKind::Runtime, "gradient of mul", backward(y.get(), true));
+        for (int i = 0; i < 3; ++i)
+            CHECK_THROWS(ErrorKind::Runtime, "gradient of mul", backward(y.get(), true));
     }
     CHECK(base.holds());
 }
@@ -315,7 +318,8 @@ TEST(backward_runs_where_forward_ran) {
     int found = find_backend("counting");
     BackendId other = found >= 0 ? BackendId(found) : add_backend("counting", "1", {&host, 1}).id;
     for (const std::string& name : op_names())
-        if (const KernelEntry* k = find_op(name)->kernels[current_backend(0)].load(); k && name != "mul") register_kernel(other, name, *k);
+        if (const KernelEntry* k = find_op(name)->kernels[current_backend(0)].load(); k && name != "mul")
+            register_kernel(other, name, *k);
     KernelEntry counted = *find_op("mul")->kernels[current_backend(0)].load();
     counted.run = [](const tnr_call* c) {
         ++calls;

@@ -1,4 +1,5 @@
-// Size and threads: long tapes without recursion, several backwards at once, re-entrant ones, workers, errors, the collector's walk.
+// Size and threads: long tapes without recursion, several backwards at once, re-entrant ones, workers,
+// errors, the collector's walk.
 #include <thread>
 
 #include "autograd_ops.h"
@@ -136,7 +137,9 @@ TEST(error_in_a_hook_reaches_the_caller) {
     set_up();
     Baseline base;
     {
-        hooks().run_hooks = [](void*, int, Tensor*, TensorRef&) { fail(ErrorKind::Value, "test", "", "hook says no"); };
+        hooks().run_hooks = [](void*, int, Tensor*, TensorRef&) {
+            fail(ErrorKind::Value, "test", "", "hook says no");
+        };
         TensorRef x = vec({2}, true);
         TensorRef h = mul(x.get(), x.get());
         set_payload(tensor_hooks(h.get()), &base);
@@ -177,9 +180,11 @@ TEST(graph_across_devices) {
     Baseline base;
     {
         TensorRef x = vec({2, 3}, true);
-        TensorRef far = call1("to", {x.get()}, {attr_none(), attr_int(int64_t(lazy_device().space) << 8), attr_bool(false)});
+        TensorRef far = call1("to", {x.get()},
+                              {attr_none(), attr_int(int64_t(lazy_device().space) << 8), attr_bool(false)});
         CHECK(far->device == lazy_device());
-        TensorRef back = call1("to", {mul(far.get(), far.get()).get()}, {attr_none(), attr_int(0), attr_bool(false)});
+        TensorRef back =
+            call1("to", {mul(far.get(), far.get()).get()}, {attr_none(), attr_int(0), attr_bool(false)});
         backward(sum(mul(back.get(), x.get()).get()).get());
         CHECK(grad(x.get()) == (Doubles{12, 27}));
     }
@@ -244,7 +249,9 @@ TEST(python_nodes) {
         CHECK(grad(x.get()) == (Doubles{7, 7}));
         CHECK(grad(b.get()) == (Doubles{4, 6}));
         CHECK_EQ(freed, 1);
-        hooks().run_python_node = [](Node*, std::span<Tensor* const>, bool, std::span<TensorRef> out) { out[0] = vec({1, 2, 3}); };
+        hooks().run_python_node = [](Node*, std::span<Tensor* const>, bool, std::span<TensorRef> out) {
+            out[0] = vec({1, 2, 3});
+        };
         CHECK_THROWS(ErrorKind::Runtime, "invalid gradient", backward(sum(y.get()).get()));
     }
     hooks().run_python_node = nullptr;
@@ -256,8 +263,14 @@ TEST(collector_walk_enters_only_what_is_owned) {
     set_up();
     struct Count : GcVisitor {
         std::vector<void*> seen;
-        int payload(void* p) override { seen.push_back(p); return 0; }
-        int wrapper(void* p) override { seen.push_back(p); return 0; }
+        int payload(void* p) override {
+            seen.push_back(p);
+            return 0;
+        }
+        int wrapper(void* p) override {
+            seen.push_back(p);
+            return 0;
+        }
     };
     int hook = 0, context = 0;
     TensorRef x = vec({1}, true);

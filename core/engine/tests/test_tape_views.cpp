@@ -1,4 +1,5 @@
-// In-place writes and views: what is recorded, what is copied, what is re-derived, what is refused. Values are PyTorch's.
+// In-place writes and views: what is recorded, what is copied, what is re-derived, what is refused. Values
+// are PyTorch's.
 #include "autograd_ops.h"
 #include "check.h"
 
@@ -153,7 +154,8 @@ TEST(base_that_is_not_row_major) {
 TEST(leaf_rules) {
     set_up();
     TensorRef x = vec({1, 2}, true);
-    CHECK_THROWS(ErrorKind::Runtime, "a leaf Variable that requires grad", inplace("mul", x.get(), number(2)));
+    CHECK_THROWS(ErrorKind::Runtime, "a leaf Variable that requires grad",
+                 inplace("mul", x.get(), number(2)));
     TensorRef v = row(x.get(), 0);
     CHECK_THROWS(ErrorKind::Runtime, "a view of a leaf Variable", inplace("mul", v.get(), number(2)));
     CHECK(values(x.get()) == (Doubles{1, 2}));
@@ -164,7 +166,8 @@ TEST(leaf_rules) {
     modes().grad = true;
     CHECK(values(x.get()) == (Doubles{2, 4}));
     TensorRef s = sum(x.get());
-    CHECK_THROWS(ErrorKind::Runtime, "created in no_grad mode", inplace("mul", made_without.get(), Operand(s.get())));
+    CHECK_THROWS(ErrorKind::Runtime, "created in no_grad mode",
+                 inplace("mul", made_without.get(), Operand(s.get())));
     CHECK_THROWS(ErrorKind::Runtime, "Can't detach views", detach_inplace(v.get()));
 }
 
@@ -203,7 +206,7 @@ TEST(hooks_on_tensors_and_retained_gradients) {
         CHECK(grad(y.get()) == (Doubles{20, 20}));
         CHECK(grad(x.get()) == (Doubles{400, 400}));  // the leaf's hook sees the whole gradient once
         CHECK_EQ(calls, 102);
-        inplace("mul", y.get(), number(3));           // y's gradient is now that of the new y
+        inplace("mul", y.get(), number(3));  // y's gradient is now that of the new y
         set_grad(y.get(), nullptr);
         backward(sum(y.get()).get());
         CHECK(grad(y.get()) == (Doubles{1, 1}));
