@@ -116,6 +116,35 @@ bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand
     return !other || other == target || !share_memory(other, target);
 }
 
+// Runs the kernel. What the slow path knows how to deal with is returned; other failures are thrown.
+[[gnu::always_inline]] inline int32_t run_fast(const KernelEntry* entry, tnr_call& call,
+                                               std::span<const Operand> in, std::span<const Attr> attr,
+                                               const DLTensor** descriptors, Tensor* result, const Op& op) {
+    const DLTensor* result_descriptor = &result->dl;
+    char error[256];
+    error[0] = 0;
+    call.struct_size = sizeof(tnr_call);
+    call.n_in = uint16_t(in.size());
+    call.n_out = 1;
+    call.n_attr = uint16_t(attr.size());
+    call.accumulate = 0;
+    call.reserved = 0;
+    call.state = entry->state;
+    call.in = descriptors;
+    call.out = &result_descriptor;
+    call.attr = attr.data();
+    call.stream = call.workspace = nullptr;
+    call.workspace_size = 0;
+    call.error = error;
+    call.error_size = sizeof error;
+    if (result->device.space != 0) [[unlikely]]
+        pass_stream(call, in, result);
+    int32_t status = entry->run(&call);
+    if (status != TNR_OK && status != TNR_NOT_SUPPORTED && status != TNR_OUT_OF_MEMORY)
+        check_status(op, current_backend(result->device.space), result->device, status, error);
+    return status;
+}
+
 // Result in *out, or in `target` (operand 0 itself) for in-place calls. False: not a case for the fast path.
 bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
                Tensor* target, BackendId* used) {
@@ -133,33 +162,86 @@ bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> 
         *out = new_tensor(x->shape(), dtype, x->device);
         result = out->get();
     }
-    const DLTensor* result_descriptor = &result->dl;
-    char error[256];
-    error[0] = 0;
-    call.struct_size = sizeof(tnr_call);
-    call.n_in = uint16_t(in.size());
-    call.n_out = 1;
-    call.n_attr = uint16_t(attr.size());
     call.flat = 1;
-    call.accumulate = 0;
-    call.reserved = 0;
-    call.state = entry->state;
-    call.in = descriptors;
-    call.out = &result_descriptor;
-    call.attr = attr.data();
-    call.stream = call.workspace = nullptr;
-    call.workspace_size = 0;
-    call.error = error;
-    call.error_size = sizeof error;
-    if (x->device.space != 0) [[unlikely]]
-        pass_stream(call, in, result);
-    int32_t status = entry->run(&call);
+    int32_t status = run_fast(entry, call, in, attr, descriptors, result, op);
     if (status == TNR_OK) [[likely]]
         return true;
     if (!target) *out = nullptr;
-    if (status == TNR_NOT_SUPPORTED || status == TNR_OUT_OF_MEMORY)
-        return false;  // the slow path knows what to do
-    check_status(op, *used, x->device, status, error);
+    return false;
+}
+
+constexpr int kFastRank = 6;
+
+// An operand seen with the shape of the result.
+struct Expanded {
+    int64_t strides[kFastRank];
+    DLTensor dl;
+};
+
+// Writes the common shape of two operands; 0 = they do not broadcast (the slow path says why) or are too many
+// dimensions.
+int common_shape(const Tensor* a, const Tensor* b, int64_t* shape) {
+    if (a->rank() < b->rank()) std::swap(a, b);
+    int rank = a->rank(), lead = rank - b->rank();
+    if (rank > kFastRank) return 0;
+    for (int i = 0; i < rank; ++i) {
+        int64_t x = a->dl.shape[i], y = i < lead ? 1 : b->dl.shape[i - lead];
+        if (x != y && x != 1 && y != 1) return 0;
+        shape[i] = x == 1 ? y : x;
+    }
+    return rank;
+}
+
+bool expand_fast(const Tensor* t, std::span<int64_t> shape, Expanded& e, const DLTensor** descriptor,
+                 bool* same) {
+    int rank = int(shape.size()), lead = rank - t->rank();
+    *same = lead == 0;
+    for (int i = 0; i < rank; ++i) {
+        bool own = i >= lead && t->dl.shape[i - lead] == shape[size_t(i)];
+        *same = *same && own;
+        e.strides[i] = own ? t->dl.strides[i - lead] : 0;
+        if (e.strides[i] < 0) return false;
+    }
+    *descriptor = &t->dl;
+    if (*same) return true;
+    e.dl = t->dl;
+    e.dl.ndim = rank;
+    e.dl.shape = shape.data();
+    e.dl.strides = e.strides;
+    *descriptor = &e.dl;
+    return true;
+}
+
+// Two tensors of one dtype and device, strided or of shapes that broadcast, and a kernel that reads any
+// stride.
+bool strided_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
+                  BackendId* used) {
+    const Tensor *a = in[0].tensor, *b = in.size() == 2 ? in[1].tensor : nullptr;
+    if (!a || !b || a->dtype != b->dtype || !(a->device == b->device) ||
+        !(op.fast_dtypes >> int(a->dtype) & 1))
+        return false;
+    int64_t shape[kFastRank];
+    int rank = common_shape(a, b, shape);
+    if (!rank || a->rank() == 0 || b->rank() == 0) return false;
+    *used = current_backend(a->device.space);
+    const KernelEntry* entry = fast_entry(op, *used, a->dtype);
+    if (!entry || !(entry->flags & TNR_KERNEL_STRIDED)) return false;
+    Expanded expanded[2];
+    const DLTensor* descriptors[2];
+    std::span<int64_t> common{shape, size_t(rank)};
+    bool same_a, same_b;
+    if (!expand_fast(a, common, expanded[0], &descriptors[0], &same_a) ||
+        !expand_fast(b, common, expanded[1], &descriptors[1], &same_b))
+        return false;
+    double elements = 1;
+    for (int64_t size : common) elements *= double(size);
+    if (elements * 16 > double(kFastBytes)) return false;
+    *out = new_tensor(common, op.fast_out == DType::None ? a->dtype : op.fast_out, a->device);
+    tnr_call call;
+    call.host_scalar_mask = 0;
+    call.flat = same_a && same_b && a->contiguous && b->contiguous;
+    if (run_fast(entry, call, in, attr, descriptors, out->get(), op) == TNR_OK) return true;
+    *out = nullptr;
     return false;
 }
 
@@ -239,8 +321,9 @@ void call(OpId id, std::span<const Operand> in, std::span<const Attr> attr, Tens
                   std::memory_order_relaxed);  // statistics: races lose counts
     uint64_t needs = modes_storage.grad && !modes_storage.inference ? needs_mask(in) : 0;
     BackendId used = kNoBackend;
-    if (!o.fast_dtypes || in.size() != size_t(o.spec.n_in) || !fast_call(o, in, attr, out, nullptr, &used))
-        used = slow_call(o, in, attr, out, {}, &needs);
+    bool done = o.fast_dtypes && in.size() == size_t(o.spec.n_in) &&
+                (fast_call(o, in, attr, out, nullptr, &used) || strided_call(o, in, attr, out, &used));
+    if (!done) used = slow_call(o, in, attr, out, {}, &needs);
     if (needs && o.spec.differentiable && o.spec.implementation != Implementation::Function)
         record(o, used, needs, in, attr, out, o.spec.n_out);
 }
@@ -249,8 +332,9 @@ void call_raw(OpId id, std::span<const Operand> in, std::span<const Attr> attr, 
     Op& o = op(id);
     o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     BackendId used;
-    if (!o.fast_dtypes || in.size() != size_t(o.spec.n_in) || !fast_call(o, in, attr, out, nullptr, &used))
-        slow_call(o, in, attr, out, {}, nullptr);
+    bool done = o.fast_dtypes && in.size() == size_t(o.spec.n_in) &&
+                (fast_call(o, in, attr, out, nullptr, &used) || strided_call(o, in, attr, out, &used));
+    if (!done) slow_call(o, in, attr, out, {}, nullptr);
 }
 
 // ---- writing into given tensors: inplace.cpp decides what is allowed

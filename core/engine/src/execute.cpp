@@ -163,6 +163,13 @@ void widen_operands(Call& c, std::span<Operand> in) {
     for (size_t i = 0; i < in.size(); ++i) {
         in[i] = c.in[i];
         Tensor* t = c.in[i].tensor;
+        if (!t && c.in[i].has_scalar &&
+            c.in[i].scalar.kind == Scalar::Kind::Complex) {  // attributes hold no complex numbers
+            bool known = c.infer.compute != DType::None && is_complex(c.infer.compute);
+            TensorRef number = new_tensor({}, known ? c.infer.compute : DType::C64, c.infer.device);
+            fill(number.get(), c.in[i].scalar);
+            in[i] = c.keep(std::move(number));
+        }
         if (!t || !t->storage) continue;
         bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask >> std::min<size_t>(i, 63) & 1);
         DType dtype = promoted ? c.infer.compute : t->dtype;
@@ -212,7 +219,7 @@ void execute(Call& c, uint64_t needs) {
     if (kind == Implementation::View) return make_view(c);
     if (kind == Implementation::Function) return run_function(c);
     bool through = c.op.spec.through && needs;
-    Declined why{"no backend has a kernel for it", true};
+    Declined why;
     if (kind == Implementation::Kernel || (c.op.has_rules && !through)) {
         c.backend = current_backend(c.infer.device.space);
         if (kind == Implementation::Kernel || kernel_entry(c.op, c.backend)) {
@@ -231,6 +238,7 @@ void execute(Call& c, uint64_t needs) {
     } catch (const Declined& d) {
         why = d;
     }
+    if (why.reason.empty()) why = {"no backend has a kernel for it", true};
     run_fallback(c, why);
 }
 

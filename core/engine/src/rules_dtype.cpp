@@ -88,8 +88,9 @@ void promote_rule(Infer& c) {
 
 void promote_no_bool(Infer& c) {
     DType d = promoted(c);
-    if (d == DType::Bool)
-        refuse_dtype(c, d, "a number type", "Use logical_xor or logical_not on bool tensors.");
+    for (const Operand& o : c.in)
+        if (o.tensor ? o.tensor->dtype == DType::Bool : o.has_scalar && o.scalar.kind == Scalar::Kind::Bool)
+            refuse_dtype(c, DType::Bool, "a number type", "Use logical_xor or logical_not on bool tensors.");
     if (!c.attr.empty()) check_scalar_attrs(c, d);
     finish(c, d, d);
 }
