@@ -117,7 +117,7 @@ std::string Program::str() const {
         s += std::string("  ") + (in.is_attr ? "a" : "t") + std::to_string(in.first_out) + " = " +
              std::string(in.is_attr ? name_of(in.code) : std::string_view(tenora::op(in.op).spec.name)) + "(";
         for (int i = 0; i < in.n_in; ++i)
-            s += text(tensor_args[in.first_in + i]) + (in.last_use >> i & (i < 64) ? "! " : " ");
+            s += text(tensor_args[in.first_in + i]) + (i < 64 && (in.last_use >> i & 1) ? "! " : " ");
         s += ";";
         for (int i = 0; i < in.n_attr; ++i) {
             const AttrArg& a = attr_args[in.first_attr + i];
