@@ -1,10 +1,10 @@
 // The table of the backend: instruction set, memory, kernels.
 //
-//   - The best instruction set the processor and the system offer is chosen once, when the library is asked
-//   for its
-//     table. TENORA_CPU_ISA=baseline|avx2 asks for less (tests run every set that the machine has).
-//   - Memory is aligned to 64 bytes. Tables and kernel entries are written before the table is handed out,
-//   then read-only.
+//   - The best instruction set the processor and the system offer is chosen once,
+//     when the library is asked for its table. TENORA_CPU_ISA=baseline|avx2 asks
+//     for less (tests run every set that the machine has).
+//   - Memory is aligned to 64 bytes. Tables and kernel entries
+//     are written before the table is handed out, then read-only.
 #include <unistd.h>
 
 #include <cstdlib>

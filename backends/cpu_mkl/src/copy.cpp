@@ -1,7 +1,7 @@
 // copy (cast, clone, assignment), fill, iota.
 //
-//   - Same dtype, dense: one memcpy. Same dtype, transposed: square tiles, so that both sides use whole cache
-//   lines.
+//   - Same dtype, dense: one memcpy. Same dtype, transposed:
+//     square tiles, so that both sides use whole cache lines.
 //   - Another dtype: rows through the cast table, strided ones by way of stack buffers.
 #include "kernels.h"
 #include "plan.h"

@@ -1,7 +1,7 @@
 // Fused kernels over whole tensors: softmax and log_softmax with their gradients, linear, addmm.
 //
-//   - A line of softmax that is contiguous is worked on where it lies; another one, and every line of a half
-//   type, is
+//   - A line of softmax that is contiguous is worked on where
+//     it lies; another one, and every line of a half type, is
 //     gathered into a buffer of float or double first.
 #include <memory>
 #include <new>

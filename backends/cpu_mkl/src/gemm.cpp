@@ -2,10 +2,10 @@
 //
 //   - C is written along its rows: a C that is contiguous along columns is the transposed problem.
 //   - Few rows, both operands along k (a vector times a weight matrix): dot products, nothing packed.
-//   - Small: B is read in place if its rows are contiguous, else packed panel by panel on the stack. No
-//   allocation.
-//   - Large: Goto and van de Geijn's blocking ("Anatomy of High-Performance Matrix Multiplication", 2008)
-//   with packed
+//   - Small: B is read in place if its rows are contiguous,
+//     else packed panel by panel on the stack. No allocation.
+//   - Large: Goto and van de Geijn's blocking ("Anatomy of
+//     High-Performance Matrix Multiplication", 2008) with packed
 //     blocks of A and B in memory that belongs to the thread.
 //   - Rows are split evenly (32 = 6 + 6 + 5 + 5 + 5 + 5), so no tile is much slower than the others.
 #include <utility>

@@ -48,8 +48,8 @@ inline void transpose_8x8(const float* in, int64_t in_row, float* out, int64_t o
 }
 #endif
 
-// k x n of B (element (p, j) at b[p * row + j * col]) into k rows of `width` elements, zeros behind the last
-// column.
+// k x n of B (element (p, j) at b[p * row + j * col]) into
+// k rows of `width` elements, zeros behind the last column.
 template <class T>
 void pack_b_panel(T* out, const T* b, int64_t row, int64_t col, int64_t k, int n, int width) {
     int64_t p = 0;

@@ -63,8 +63,8 @@ void tile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b, int64
     }
 }
 
-// kRows x kColumns dot products. A: row i contiguous at a + i * a_row; B: column j contiguous at b + j *
-// b_col.
+// kRows x kColumns dot products. A: row i contiguous at a
+// + i * a_row; B: column j contiguous at b + j * b_col.
 template <class T, int kRows, int kColumns>
 void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_col, T* c, int64_t c_row, int columns,
           const Finish<T>& finish) {

@@ -1,5 +1,5 @@
-// float16 and bfloat16: storage types, and conversion of contiguous runs to and from float (round to nearest
-// even).
+// float16 and bfloat16: storage types, and conversion of
+// contiguous runs to and from float (round to nearest even).
 #pragma once
 
 #include <cstdint>

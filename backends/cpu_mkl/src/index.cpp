@@ -2,8 +2,8 @@
 //
 //   - All indices of a call are checked before anything is written.
 //   - The update kernels get an output that already holds the old values.
-//   - Accumulating kernels add in the order of the indices; half types in a float copy of the output, rounded
-//   once.
+//   - Accumulating kernels add in the order of the indices;
+//     half types in a float copy of the output, rounded once.
 #include <new>
 #include <vector>
 

@@ -34,8 +34,8 @@ struct Targets {
           classes(s.shape[class_dim]),
           class_stride(s.strides[class_dim]) {}
 
-    // f(class, offset of the target's scores, offset in `other`); other has the shape of the target or is
-    // NULL.
+    // f(class, offset of the target's scores, offset in
+    // `other`); other has the shape of the target or is NULL.
     template <class F>
     int32_t each(const tnr_call* call, const DLTensor* other, F&& f) const {
         int64_t index[kMaxRank] = {}, at = 0, score = 0, out = 0;

@@ -1,9 +1,9 @@
 // Walking several tensors of one shape at once.
 //
 //   - Operand 0 is the output; the others are broadcast to it (missing and size-1 dimensions get stride 0).
-//   - Dimensions are sorted by the output's strides and merged where every operand allows it, so a transposed
-//   or
-//     sliced tensor is walked in the order of memory and a dense one has a single dimension.
+//   - Dimensions are sorted by the output's strides and merged where
+//     every operand allows it, so a transposed or sliced tensor is walked
+//     in the order of memory and a dense one has a single dimension.
 //   - Strides are in bytes. The last dimension is the row; `walk` calls back once for each row.
 #pragma once
 
@@ -77,8 +77,8 @@ struct Plan {
         for (int i = 0; i < N; ++i) stride[i][to] = stride[i][from];
     }
     static int64_t size_of(int64_t s) { return s < 0 ? -s : s; }
-    // Whether dimension a is walked outside dimension b: larger output stride first, then larger input
-    // strides.
+    // Whether dimension a is walked outside dimension b:
+    // larger output stride first, then larger input strides.
     bool outside(int a, int b) const {
         for (int i = 0; i < N; ++i) {
             const int64_t x = size_of(stride[i][a]), y = size_of(stride[i][b]);

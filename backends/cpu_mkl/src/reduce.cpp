@@ -1,11 +1,11 @@
 // Drivers of reductions.
 //
-//   - The kept and the reduced dimensions of the input are simplified apart; what the innermost dimension of
-//   the input
-//     is decides the plan: reduced -> fold rows into one accumulator; kept -> merge rows into a tile of
-//     accumulators.
-//   - Merging halves the reduced range until few rows are left, so sums over leading dimensions are pairwise
-//   too.
+//   - The kept and the reduced dimensions of the input are
+//     simplified apart; what the innermost dimension of the input
+//     is decides the plan: reduced -> fold rows into one
+//     accumulator; kept -> merge rows into a tile of accumulators.
+//   - Merging halves the reduced range until few rows are
+//     left, so sums over leading dimensions are pairwise too.
 #include <cstdlib>
 
 #include "kernels.h"
@@ -17,8 +17,8 @@ using namespace TENORA_ISA;
 
 namespace {
 
-// Dimensions with byte strides, simplified. Reduced dimensions have one stride, kept ones two (input,
-// output).
+// Dimensions with byte strides, simplified. Reduced
+// dimensions have one stride, kept ones two (input, output).
 struct Dims {
     Dims() {}  // the arrays stay uninitialised: zeroing them would cost more than a small sum
     int rank = 0;

@@ -163,8 +163,8 @@ void fill_special(Tables& t) {
 }
 
 #if !defined(__AVX2__)
-// complex64 is computed in complex128: the C library's float versions are less exact, and nobody waits for
-// them.
+// complex64 is computed in complex128: the C library's
+// float versions are less exact, and nobody waits for them.
 #define TENORA_COMPLEX_FUNCTION(Name, expression)         \
     struct Name {                                         \
         template <class T>                                \

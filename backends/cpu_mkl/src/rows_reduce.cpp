@@ -152,8 +152,8 @@ struct Prod {
 template <class T>
 using Loaded = decltype(load(static_cast<const T*>(nullptr)));
 
-// kSign 1: largest, -1: smallest. Lanes keep NaN: a comparison with it is false, so it is kept by the second
-// test.
+// kSign 1: largest, -1: smallest. Lanes keep NaN: a comparison
+// with it is false, so it is kept by the second test.
 template <int kSign>
 struct Extreme {
     template <class T>

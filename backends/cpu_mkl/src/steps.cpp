@@ -1,7 +1,7 @@
 // Optimizer steps for lists of parameters, one pass over the memory of each.
 //
-//   - The call has the written tensors (parameters, then each kind of state), then the gradients; the outputs
-//   are the
+//   - The call has the written tensors (parameters, then each
+//     kind of state), then the gradients; the outputs are the
 //     written tensors. There are as many parameters as gradients.
 //   - Half types are computed in float and rounded once.
 #include <cmath>
@@ -15,8 +15,8 @@ using namespace TENORA_ISA;
 
 namespace {
 
-// Runs `row` over one parameter: N tensors of one shape, the last only read. Absent ones are left out by the
-// caller.
+// Runs `row` over one parameter: N tensors of one shape, the
+// last only read. Absent ones are left out by the caller.
 template <int N, class Row>
 void each_run(const DLTensor* const (&tensors)[N], Row&& row) {
     const tnr_dtype dtype = dtype_of(*tensors[0]);

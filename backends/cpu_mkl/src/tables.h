@@ -1,9 +1,9 @@
 // Tables of rows: what to do with a contiguous run of elements, by op and dtype.
 //
 //   - Drivers walk shapes and strides and call rows; they are compiled once.
-//   - Rows are compiled for each instruction set. `fill_*` of a set overwrites the entries it has something
-//   better
-//     for, so filling baseline, avx2, avx512 in this order gives the best table the processor can run.
+//   - Rows are compiled for each instruction set. `fill_*` of a set overwrites
+//     the entries it has something better for, so filling baseline, avx2,
+//     avx512 in this order gives the best table the processor can run.
 //   - No inline function stands here: this header is seen by every set.
 #pragma once
 
@@ -23,15 +23,17 @@ using BinaryRow = int32_t (*)(void* out, const void* a, const void* b, int64_t n
 
 #define TENORA_UNARY_OPS(X)                                                                                \
     X(neg)                                                                                                 \
-    X(abs) X(sign) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tanh) X(erf) X(floor) X(ceil) X(trunc) X(round)   \
+    X(abs)                                                                                                 \
+    X(sign) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tanh) X(erf) X(floor) X(ceil) X(trunc) X(round)          \
         X(logical_not) X(bitwise_not) X(isnan) X(relu) X(sigmoid) X(rsqrt) X(reciprocal) X(square) X(gelu) \
             X(gelu_tanh)
 
-#define TENORA_BINARY_OPS(X)                                                                             \
-    X(add)                                                                                               \
-    X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(floor_divide) X(remainder) X(atan2) X(eq) X(ne)  \
-        X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) \
-            X(bitwise_xor) X(threshold_backward) X(sigmoid_backward) X(tanh_backward) X(gelu_backward)   \
+#define TENORA_BINARY_OPS(X)                                                                                 \
+    X(add)                                                                                                   \
+    X(sub)                                                                                                   \
+    X(mul) X(div) X(pow) X(maximum) X(minimum) X(floor_divide) X(remainder) X(atan2) X(eq) X(ne) X(lt) X(le) \
+        X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)  \
+            X(threshold_backward) X(sigmoid_backward) X(tanh_backward) X(gelu_backward)                      \
                 X(gelu_tanh_backward)
 
 #define TENORA_NAME(name) name,

@@ -118,8 +118,8 @@ inline float erf(float x) {
     return inner ? small : large;
 }
 
-// sin(x + shift * pi / 2) for |x| <= kTrigonometricLimit, in double: the reduction loses nothing that a float
-// shows.
+// sin(x + shift * pi / 2) for |x| <= kTrigonometricLimit, in
+// double: the reduction loses nothing that a float shows.
 inline constexpr float kTrigonometricLimit = 1.0e6f;
 
 inline float sin_shifted(float value, uint64_t shift) {

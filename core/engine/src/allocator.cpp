@@ -1,21 +1,21 @@
 // One caching allocator for all spaces.
-//   - Memory comes from the backend in segments and is handed out in blocks, multiples of the space's
-//   granule. A free block is
-//     split when the rest is worth keeping and merged with free neighbours when it returns.
-//   - Two pools per stream: requests up to 1 MiB are cut from segments of 2 MiB; larger ones from segments of
-//   20 MiB, from
-//     10 MiB up from a segment of their own in steps of 2 MiB. Best fit, growth on demand.
-//   - A freed block goes back to the pool of the stream it belongs to and is reused there without waiting,
-//   since work on one
-//     stream is ordered. Other streams that used it are waited for with events before it is free
-//     (deferred.cpp).
-//   - No memory: lend a free block of another stream, which the borrowing stream first waits for; else
-//   synchronise the device,
-//     collect what waited, trim, try once more; then OutOfMemory with a snapshot. The process goes on.
+//   - Memory comes from the backend in segments and is handed out in blocks,
+//     multiples of the space's granule. A free block is split when the rest
+//     is worth keeping and merged with free neighbours when it returns.
+//   - Two pools per stream: requests up to 1 MiB are cut from segments of
+//     2 MiB; larger ones from segments of 20 MiB, from 10 MiB up from a
+//     segment of their own in steps of 2 MiB. Best fit, growth on demand.
+//   - A freed block goes back to the pool of the stream it
+//     belongs to and is reused there without waiting, since work
+//     on one stream is ordered. Other streams that used it are
+//     waited for with events before it is free (deferred.cpp).
+//   - No memory: lend a free block of another stream, which the borrowing stream
+//     first waits for; else synchronise the device, collect what waited, trim,
+//     try once more; then OutOfMemory with a snapshot. The process goes on.
 //   - trim() gives wholly free segments back after the device has finished what it was given.
-//   - The host (space 0): blocks up to 64 KiB come from the thread-cached pool (host_pool.cpp), larger ones
-//   from segments here;
-//     free segments beyond 256 MiB and beyond what is live go back at once.
+//   - The host (space 0): blocks up to 64 KiB come from the thread-cached
+//     pool (host_pool.cpp), larger ones from segments here; free segments
+//     beyond 256 MiB and beyond what is live go back at once.
 //   - A space with own_pool is passed through: counted and guarded across streams, nothing cached.
 //   - Lock: one mutex per device; the backend's alloc, release and, in trim(), synchronise run under it.
 #include "tenora/allocator.h"

@@ -1,5 +1,5 @@
-// What the allocators share below and above: the backend's raw calls, the pass-through allocator, the
-// out-of-memory text.
+// What the allocators share below and above: the backend's raw
+// calls, the pass-through allocator, the out-of-memory text.
 #include <algorithm>
 #include <cstdio>
 #include <utility>

@@ -1,6 +1,6 @@
 // Attribute instructions: arithmetic on numbers and spans, metadata of tensors.
-//   - Number results: two integers give I64 (true_div and negative powers: F64); a SCALAR operand gives
-//   SCALAR; else F64.
+//   - Number results: two integers give I64 (true_div and negative
+//     powers: F64); a SCALAR operand gives SCALAR; else F64.
 //   - Integer division and modulo round towards minus infinity, as Python's do.
 
 #include "attr_code.h"

@@ -1,14 +1,14 @@
 // The evaluator, as its files see it.
-//   - A task = one run_backward(). Counters and gradient buffers lie in the nodes for the first task of the
-//   process, in a
-//     hash map for any other one that runs at the same time (other threads, re-entrant calls from hooks).
-//   - Nodes of host-order devices run in the calling thread, others in one worker thread per device. A task
-//   that meets only
-//     the first kind takes no lock.
-//   - The task holds its roots' nodes; edges are never cut while nodes live, so everything below is alive
-//   too.
-//   - It starts with the GIL held and gives it up once, when it has run for a while; at once if there are
-//   workers.
+//   - A task = one run_backward(). Counters and gradient buffers lie in the
+//     nodes for the first task of the process, in a hash map for any other one
+//     that runs at the same time (other threads, re-entrant calls from hooks).
+//   - Nodes of host-order devices run in the calling
+//     thread, others in one worker thread per device. A
+//     task that meets only the first kind takes no lock.
+//   - The task holds its roots' nodes; edges are never cut
+//     while nodes live, so everything below is alive too.
+//   - It starts with the GIL held and gives it up once, when
+//     it has run for a while; at once if there are workers.
 //   - Locks under which kernels or Python may run are GilFriendlyLocks or taken without the GIL.
 #pragma once
 

@@ -1,7 +1,7 @@
 // Where gradients end: leaves, `.grad`, captured inputs; sums of gradients.
-//   - `.grad` takes a gradient over when nobody else sees its memory, else gets a dense copy; later ones are
-//   added in place
-//     (as PyTorch does: whoever holds `.grad` sees it), or recorded when gradients of gradients are wanted.
+//   - `.grad` takes a gradient over when nobody else sees its memory, else gets a
+//     dense copy; later ones are added in place (as PyTorch does: whoever holds
+//     `.grad` sees it), or recorded when gradients of gradients are wanted.
 //   - Two backwards may add into one leaf: a lock from a small table, by the leaf's address.
 
 #include <algorithm>

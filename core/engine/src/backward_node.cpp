@@ -147,8 +147,8 @@ class Accumulation {
     bool any_ = false;
 };
 
-// A Program that only hands its gradient on (add of equal shapes, clone): nothing to unpack, nothing to
-// replay.
+// A Program that only hands its gradient on (add of equal
+// shapes, clone): nothing to unpack, nothing to replay.
 void hand_on(const Program& p, TensorRef grad, std::span<TensorRef> results) {
     TensorRef* last = nullptr;
     for (size_t i = 0; i < results.size(); ++i) {

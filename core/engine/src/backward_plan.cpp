@@ -1,5 +1,5 @@
-// Before a backward runs: counters in nodes or in a map, the walk that counts dependencies and marks what is
-// needed.
+// Before a backward runs: counters in nodes or in a map, the
+// walk that counts dependencies and marks what is needed.
 
 #include <algorithm>
 

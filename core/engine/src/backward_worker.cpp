@@ -1,7 +1,7 @@
 // One worker thread per device whose work is asynchronous, started when a backward first meets the device.
 //   - Its queue holds (task, node) pairs, latest sequence first. It never holds the GIL when it waits.
-//   - A backward started inside a worker (by a hook) runs nodes of that device in the same thread: it cannot
-//   wait for itself.
+//   - A backward started inside a worker (by a hook) runs nodes of
+//     that device in the same thread: it cannot wait for itself.
 //   - Workers live as long as the process; errors travel in the task.
 
 #include <algorithm>

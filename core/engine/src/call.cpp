@@ -1,10 +1,10 @@
 // The dispatcher.
-//   - Fast path: a pointwise kernel, dense operands of one shape, dtype and device, numbers of no higher
-//   category. No rule
-//     runs and nothing is allocated but the result. Whatever does not fit goes the slow way.
-//   - Slow path: device, rules, implementation by kind. A kernel that declines gives way to the composite or
-//   structural plan,
-//     then to the fallback on the host if the user allowed it, then to NotSupported.
+//   - Fast path: a pointwise kernel, dense operands of one shape, dtype and
+//     device, numbers of no higher category. No rule runs and nothing is
+//     allocated but the result. Whatever does not fit goes the slow way.
+//   - Slow path: device, rules, implementation by kind. A kernel that
+//     declines gives way to the composite or structural plan, then to the
+//     fallback on the host if the user allowed it, then to NotSupported.
 //   - The tape is told last, once the results exist.
 #include <algorithm>
 #include <bit>
@@ -178,8 +178,8 @@ struct Expanded {
     DLTensor dl;
 };
 
-// Writes the common shape of two operands; 0 = they do not broadcast (the slow path says why) or are too many
-// dimensions.
+// Writes the common shape of two operands; 0 = they do not
+// broadcast (the slow path says why) or are too many dimensions.
 int common_shape(const Tensor* a, const Tensor* b, int64_t* shape) {
     if (a->rank() < b->rank()) std::swap(a, b);
     int rank = a->rank(), lead = rank - b->rank();
@@ -212,8 +212,8 @@ bool expand_fast(const Tensor* t, std::span<int64_t> shape, Expanded& e, const D
     return true;
 }
 
-// Two tensors of one dtype and device, strided or of shapes that broadcast, and a kernel that reads any
-// stride.
+// Two tensors of one dtype and device, strided or of shapes
+// that broadcast, and a kernel that reads any stride.
 bool strided_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
                   BackendId* used) {
     const Tensor *a = in[0].tensor, *b = in.size() == 2 ? in[1].tensor : nullptr;
@@ -337,8 +337,8 @@ void call_raw(OpId id, std::span<const Operand> in, std::span<const Attr> attr, 
     if (!done) slow_call(o, in, attr, out, {}, nullptr);
 }
 
-// ---- writing into given tensors: inplace.cpp decides what is allowed
-// ------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Writing into given tensors: inplace.cpp decides what is allowed
 
 BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr,
                       std::span<Tensor* const> target) {

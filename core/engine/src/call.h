@@ -1,9 +1,9 @@
 // One call on its way through the slow path, and one launch of a kernel.
-//   - Call: what the user gave, what the rules said, where results go. Prepare functions and plans work on
-//   it.
+//   - Call: what the user gave, what the rules said, where
+//     results go. Prepare functions and plans work on it.
 //   - Launch: what a kernel sees before fix-ups by its flags.
-//   - Declined: a kernel or backend cannot do this call; the dispatcher then tries composite, fallback,
-//   error.
+//   - Declined: a kernel or backend cannot do this call;
+//     the dispatcher then tries composite, fallback, error.
 #pragma once
 
 #include <vector>
@@ -106,8 +106,8 @@ void run_program(Call& c, bool recording);
 void run_fallback(Call& c, const Declined& why);
 bool can_cast(DType from, DType to);  // out= and in place: no category is lost
 
-// Operands as the kernel wants them: cast to the compute dtype, numbers and 0-d host tensors left as they
-// are.
+// Operands as the kernel wants them: cast to the compute
+// dtype, numbers and 0-d host tensors left as they are.
 void cast_operands(Call& c, std::span<Operand> out);
 // bool masks become index tensors; `storage` and `kept` own what is made.
 std::span<const Operand> resolve_masks(const Op& op, std::span<const Operand> in, size_t first,

@@ -1,8 +1,8 @@
 // Deferred release, one list for all spaces.
-//   - On free, an event is recorded on each stream that used the memory besides the one it was allocated on;
-//   the memory goes
-//     back when all of them have been reached. Nothing waits for that: allocators poll when they are asked
-//     for memory.
+//   - On free, an event is recorded on each stream that used the
+//     memory besides the one it was allocated on; the memory goes
+//     back when all of them have been reached. Nothing waits for
+//     that: allocators poll when they are asked for memory.
 //   - A stream that can no longer record (device lost) runs nothing any more and is passed.
 //   - Lock: `mutex` guards the list and the spare events; completions run outside it.
 #include "deferred.h"

@@ -7,8 +7,8 @@
 
 namespace tenora {
 
-// Calls `done(what, extra)` once every stream in the mask has passed what it was given so far: now, if it has
-// already.
+// Calls `done(what, extra)` once every stream in the mask has
+// passed what it was given so far: now, if it has already.
 void when_passed(uint64_t streams, void (*done)(void* what, void* extra), void* what, void* extra);
 void poll_deferred();    // completes what has been reached; cheap when nothing waits
 void finish_deferred();  // waits for everything

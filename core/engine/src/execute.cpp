@@ -157,8 +157,8 @@ void run_fallback(Call& c, const Declined& why) {
 
 namespace {
 
-// Operands as a composite computes with them: promoted like a kernel's, and half types in float32, rounded
-// once at the end.
+// Operands as a composite computes with them: promoted like a
+// kernel's, and half types in float32, rounded once at the end.
 void widen_operands(Call& c, std::span<Operand> in) {
     for (size_t i = 0; i < in.size(); ++i) {
         in[i] = c.in[i];

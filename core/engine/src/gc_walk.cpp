@@ -39,8 +39,8 @@ class Walk {
         if (p && !status_) status_ = visitor_.payload(p);
     }
 
-    // Is this the last of the `owners` counts that the path must account for? Shared things are met several
-    // times.
+    // Is this the last of the `owners` counts that the path
+    // must account for? Shared things are met several times.
     bool last(const void* object, uint32_t owners) { return owners == 1 || ++found_[object] == owners; }
 
     // Each meeting stands for one count that the path owns.

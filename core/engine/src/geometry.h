@@ -5,8 +5,8 @@
 
 namespace tenora {
 
-// Strides that show `shape/strides` as `size` without a copy; false when there are none (PyTorch's
-// computation).
+// Strides that show `shape/strides` as `size` without a
+// copy; false when there are none (PyTorch's computation).
 bool view_strides(std::span<const int64_t> shape, std::span<const int64_t> strides,
                   std::span<const int64_t> size, int64_t* out);
 // Resolves one -1 and checks the number of elements; returns the rank.
@@ -14,8 +14,8 @@ int infer_size(const Infer& c, std::span<const int64_t> size, int64_t numel, int
 // Error unless every element of m lies in [0, elements).
 void check_inside(const Infer& c, const OutMeta& m, size_t elements);
 
-// Two elements of the window share memory for certain (a stride 0 over more than one element, or a
-// pigeonhole).
+// Two elements of the window share memory for certain (a
+// stride 0 over more than one element, or a pigeonhole).
 bool overlaps_itself(const Tensor* t);
 bool non_overlapping_dense(const Tensor* t);
 // Smallest and one past the largest byte of the window; equal for empty ones.

@@ -1,10 +1,10 @@
 // Raw host memory.
-//   - From 2 MiB up: anonymous mappings aligned to 2 MiB with advice for huge pages, so that a first touch
-//   costs few faults.
-//   - A request above 256 MiB that the machine cannot back (available memory plus free swap, or the limit of
-//   the control
-//     group) is refused here: overcommit would grant it and the process would be killed when the pages are
-//     touched.
+//   - From 2 MiB up: anonymous mappings aligned to 2 MiB with advice
+//     for huge pages, so that a first touch costs few faults.
+//   - A request above 256 MiB that the machine cannot back
+//     (available memory plus free swap, or the limit of the
+//     control group) is refused here: overcommit would grant it
+//     and the process would be killed when the pages are touched.
 #include "host_memory.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
-// Raw host memory below the pool: big blocks are mapped, aligned to huge pages and advised; small ones come
-// from malloc.
+// Raw host memory below the pool: big blocks are mapped, aligned
+// to huge pages and advised; small ones come from malloc.
 #pragma once
 
 #include <cstddef>

@@ -1,17 +1,17 @@
 // The host pool for blocks up to 64 KiB: tensors' data, and the headers of tensors, storages, nodes.
-//   - Sizes: multiples of 64 bytes up to 1 KiB, then four per doubling. A block is aligned to 64 bytes and
-//   has no header.
-//   - Each thread keeps a bounded free list per class, reached without a lock through one thread-local
-//   pointer. A list that
-//     runs dry takes a batch from the class's shared list, one that overflows gives half back.
+//   - Sizes: multiples of 64 bytes up to 1 KiB, then four per
+//     doubling. A block is aligned to 64 bytes and has no header.
+//   - Each thread keeps a bounded free list per class, reached without a lock
+//     through one thread-local pointer. A list that runs dry takes a batch
+//     from the class's shared list, one that overflows gives half back.
 //   - A class grows by chunks of 256 KiB, cut from arenas of 2 MiB that are mapped from the system.
-//   - A block may be given back on any thread. When a thread ends, its lists go to the shared ones and its
-//   counters stay.
-//   - trim() gathers this thread's lists and unmaps arenas that are wholly free; other threads' lists are
-//   theirs, they shrink
-//     to nothing at their next visit to a shared list.
-//   - After a fork the child goes on with the forking thread's lists; the lists of threads that do not exist
-//   there are lost.
+//   - A block may be given back on any thread. When a thread ends,
+//     its lists go to the shared ones and its counters stay.
+//   - trim() gathers this thread's lists and unmaps arenas that
+//     are wholly free; other threads' lists are theirs, they
+//     shrink to nothing at their next visit to a shared list.
+//   - After a fork the child goes on with the forking thread's
+//     lists; the lists of threads that do not exist there are lost.
 //   - Locks: one per class, then `arenas`, then `registry` (order of fork_locks.h).
 #include "host_pool.h"
 

@@ -51,8 +51,8 @@ struct FreeList {
     }
 };
 
-// What a thread owns: its free lists and its share of the live counters. Only a pointer to it is
-// thread-local.
+// What a thread owns: its free lists and its share of the
+// live counters. Only a pointer to it is thread-local.
 struct ThreadState {
     FreeList lists[kClasses];
     std::atomic<int64_t> counts[size_t(Count::kKinds)]{};

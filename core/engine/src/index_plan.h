@@ -1,5 +1,5 @@
-// How indexing with tensors is laid out: which dimensions are indexed and where their common shape goes in
-// the result.
+// How indexing with tensors is laid out: which dimensions are
+// indexed and where their common shape goes in the result.
 #pragma once
 
 #include "tenora/op.h"

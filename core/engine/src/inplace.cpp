@@ -1,9 +1,9 @@
 // Writing into given tensors: in-place ops, out=, assignment, fused steps.
 //   - Checks come first; the target is unchanged when a call fails.
-//   - The result dtype must be castable to the target's without losing a category, its shape must be the
-//   target's.
-//   - A target that overlaps itself is refused; one that overlaps another operand in part is refused where
-//   that is certain.
+//   - The result dtype must be castable to the target's without
+//     losing a category, its shape must be the target's.
+//   - A target that overlaps itself is refused; one that overlaps
+//     another operand in part is refused where that is certain.
 //   - After the write: version bump, then history.
 #include <algorithm>
 
@@ -37,8 +37,8 @@ void check_writable(std::string_view op, const Tensor* t) {
                   ", expected separate elements. Clone it first."));
 }
 
-// PyTorch's rule: certain partial overlap of dense windows is an error; what is not certain goes through a
-// copy.
+// PyTorch's rule: certain partial overlap of dense windows
+// is an error; what is not certain goes through a copy.
 void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> in) {
     if (!op.pointwise) return;
     for (const Operand& o : in) {
@@ -58,8 +58,8 @@ void check_castable(const Op& op, DType from, DType to) {
               ". Cast the operand or the target."));
 }
 
-// Pointwise results are cast to the target; others must have its dtype already, and a complex target keeps no
-// real result.
+// Pointwise results are cast to the target; others must have
+// its dtype already, and a complex target keeps no real result.
 void check_inplace_dtype(const Op& op, DType result, DType target) {
     check_castable(op, result, target);
     if (result == target || result == DType::Bool) return;
@@ -100,8 +100,8 @@ struct Inferred {
     }
 };
 
-// The common case of x op= y: same dtype, dense, equal shape or a number; rules would find nothing to
-// complain about.
+// The common case of x op= y: same dtype, dense, equal shape
+// or a number; rules would find nothing to complain about.
 bool obviously_fits(const Op& op, const Tensor* self, std::span<const Operand> in) {
     if (!(op.fast_dtypes >> int(self->dtype) & 1) || op.fast_out != DType::None) return false;
     for (size_t i = 1; i < in.size(); ++i) {

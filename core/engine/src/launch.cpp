@@ -1,7 +1,7 @@
 // Launching a kernel: from operands to the C ABI.
-//   - Operands that the kernel's flags do not allow (strided, negative strides) become dense copies; outputs
-//   it cannot write
-//     (strided, or overlapping an input) go through a dense buffer. Each such copy is a Layout event, hidden.
+//   - Operands that the kernel's flags do not allow (strided, negative strides)
+//     become dense copies; outputs it cannot write (strided, or overlapping an
+//     input) go through a dense buffer. Each such copy is a Layout event, hidden.
 //   - A 0-d tensor on the host beside larger operands, and every number, goes by value: host_scalar_mask.
 //   - The GIL is released only around kernels that last about a millisecond or may block.
 //   - On a space with streams the current stream is passed and every operand is marked as used by it.

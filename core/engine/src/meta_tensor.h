@@ -1,5 +1,5 @@
-// A tensor without memory: what a shape-only operand of a gradient formula is made of. Lives on the stack of
-// a backward.
+// A tensor without memory: what a shape-only operand of a
+// gradient formula is made of. Lives on the stack of a backward.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// Structural plans for gradients: adjoints of views add into a buffer of the base's shape, sum_to undoes
-// broadcasting, matmul_left and matmul_right are the two adjoints of matmul. `like` operands are read for
-// shape and dtype only.
+// Structural plans for gradients: adjoints of views add into a buffer of the
+// base's shape, sum_to undoes broadcasting, matmul_left and matmul_right are the
+// two adjoints of matmul. `like` operands are read for shape and dtype only.
 #include <algorithm>
 
 #include "internal.h"
@@ -92,8 +92,8 @@ void as_strided_scatter(Call& c) {
     copy_into(window.get(), src, c.backend);
 }
 
-// Sums dimensions that broadcasting added or stretched; casts to like's dtype. `out` is dense with like's
-// shape.
+// Sums dimensions that broadcasting added or stretched;
+// casts to like's dtype. `out` is dense with like's shape.
 void sum_into(Call& c, Tensor* g, Tensor* out) {
     int lead = g->rank() - out->rank();
     int64_t dims[kMaxRank], shape[kMaxRank], strides[kMaxRank];
@@ -146,8 +146,8 @@ void sum_to(Call& c) {
     c.result[0] = sum_like(c, g, tensor_in(c.infer, 1, "like"));
 }
 
-// ---- adjoints of matmul
-// -----------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Adjoints of matmul
 
 // Conjugate of a complex tensor, itself when real.
 Tensor* conjugate(Call& c, Tensor* t) {
@@ -208,8 +208,8 @@ TensorRef reshaped(TensorRef t, std::span<const int64_t> shape) {
     return new_window(t->storage, shape, {strides, shape.size()}, t->offset, t->dtype, t->device);
 }
 
-// p is (B..., M, K) for `like` of shape (..., M, K), (M, K) or (K): sums the batch, drops the missing
-// dimension.
+// p is (B..., M, K) for `like` of shape (..., M, K), (M,
+// K) or (K): sums the batch, drops the missing dimension.
 void finish_adjoint(Call& c, TensorRef p, Tensor* like, bool like_is_row, bool vector) {
     if (vector) {
         int64_t shape[kMaxRank];
@@ -233,8 +233,8 @@ void matmul_left(Call& c) {
     finish_adjoint(c, product(c, x.view.get(), y.view.get()), a, true, row);
 }
 
-// Gradient for b of a @ b: a^H @ g. A batch that b lacks is folded into the inner dimension when memory
-// allows.
+// Gradient for b of a @ b: a^H @ g. A batch that b lacks
+// is folded into the inner dimension when memory allows.
 void matmul_right(Call& c) {
     Tensor *g = tensor_in(c.infer, 0, "g"), *a = conjugate(c, tensor_in(c.infer, 1, "a")),
            *b = tensor_in(c.infer, 2, "b");

@@ -1,5 +1,5 @@
-// Structural plans that move elements: cat, stack, pad, clone, contiguous, to, reshape, flatten. Copies and
-// windows only.
+// Structural plans that move elements: cat, stack, pad, clone,
+// contiguous, to, reshape, flatten. Copies and windows only.
 #include <algorithm>
 
 #include "internal.h"
@@ -12,8 +12,8 @@ TensorRef fresh(Call& c, std::span<const int64_t> shape, DType dtype) {
     return new_tensor(shape, dtype, c.infer.device);
 }
 
-// Copies src into the part of dst that begins at `start` along `dim` (rank of dst, src seen with an extra dim
-// for stack).
+// Copies src into the part of dst that begins at `start` along
+// `dim` (rank of dst, src seen with an extra dim for stack).
 void copy_part(Tensor* dst, Tensor* src, int dim, int64_t start, bool extra_dim, BackendId id) {
     LocalView part;
     int64_t shape[kMaxRank], strides[kMaxRank];

@@ -98,8 +98,8 @@ void find_reads(Program& p) {
         if (p.reads_attr[size_t(i)]) p.attr_inputs.push_back(uint16_t(i));
 }
 
-// `n_out` is not known here: an operand that is handed on must have been saved, so only slot 0 counts as a
-// gradient.
+// `n_out` is not known here: an operand that is handed on
+// must have been saved, so only slot 0 counts as a gradient.
 void find_shortcuts(Program& p) {
     p.hands_on = p.code.empty() && !p.dynamic;
     for (int32_t o : p.outputs) p.hands_on = p.hands_on && o <= 0;
@@ -119,8 +119,8 @@ void find_accumulable(Program& p) {
     }
 }
 
-// Ops whose result has the dtype of floating operands of one dtype. Checked again at replay against real
-// operands.
+// Ops whose result has the dtype of floating operands of
+// one dtype. Checked again at replay against real operands.
 void mark_reusable(Program& p) {
     for (Instruction& in : p.code) {
         if (in.is_attr || in.n_out != 1) continue;

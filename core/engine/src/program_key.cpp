@@ -1,8 +1,8 @@
 // Which Program a call needs: keys and the lock-free caches.
 //   - A key is exact. Calls with many operands or attributes intern the long form and use its number.
-//   - A cache is a table of pointers to immortal entries; a miss traces outside the lock, so two threads may
-//   trace the same
-//     formula once each; the first result is kept.
+//   - A cache is a table of pointers to immortal entries; a
+//     miss traces outside the lock, so two threads may trace
+//     the same formula once each; the first result is kept.
 
 #include <map>
 #include <mutex>
@@ -112,8 +112,8 @@ ProgramKey make_key(const Op&, uint64_t needs, std::span<const Operand> in, cons
     return key;
 }
 
-// ---- cache
-// ------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Cache
 namespace {
 std::mutex insert_lock;  // one writer of any cache at a time
 std::atomic<uint64_t> traces{0};

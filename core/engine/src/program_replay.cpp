@@ -1,10 +1,10 @@
 // Replay of a Program.
-//   - Slots of results live on the stack (heap beyond kStackSlots) and are dropped right after their last
-//   use, so that memory
+//   - Slots of results live on the stack (heap beyond kStackSlots)
+//     and are dropped right after their last use, so that memory
 //     does not pile up and a later instruction may write into them.
-//   - An operand is overwritten only at its last use, if replay holds the tensor and its storage alone, it is
-//   dense, and the
-//     kernel allows an output that is an input. Never while recording.
+//   - An operand is overwritten only at its last use, if replay holds
+//     the tensor and its storage alone, it is dense, and the kernel
+//     allows an output that is an input. Never while recording.
 
 #include "attr_code.h"
 #include "tenora/error.h"

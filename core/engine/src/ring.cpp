@@ -1,7 +1,7 @@
 // The event ring: a bounded buffer under one lock, touched only while `ring_flags` says so.
 //   - When it is full the oldest event goes and is counted as dropped.
-//   - A hidden copy, wait or transfer in a thread that forbids them is an Error that names op and reason,
-//   recorded or not.
+//   - A hidden copy, wait or transfer in a thread that forbids
+//     them is an Error that names op and reason, recorded or not.
 #include "tenora/ring.h"
 
 #include <time.h>

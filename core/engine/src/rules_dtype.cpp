@@ -1,6 +1,6 @@
 // dtype rules: what operands are computed in, and what the result is.
-//   - Promotion is PyTorch's: operands with dimensions decide; 0-d tensors and then numbers matter only when
-//   their
+//   - Promotion is PyTorch's: operands with dimensions decide;
+//     0-d tensors and then numbers matter only when their
 //     category (bool < integral < floating < complex) is higher.
 //   - A rule sets `compute` (what operands in cast_mask are cast to), `result` and out[i].dtype.
 #include "rules.h"

@@ -351,8 +351,8 @@ void unreduce(Infer& c) {
     }
 }
 
-// A complex number is two real ones side by side: strides and offset count those. Of a real tensor: the
-// tensor itself.
+// A complex number is two real ones side by side: strides and
+// offset count those. Of a real tensor: the tensor itself.
 void part(Infer& c, int64_t which) {
     Source s = source(c);
     OutMeta& m = c.out[0];

@@ -1,5 +1,5 @@
-// The block allocator behind every space: segments from the backend, split and merged. Policy in
-// allocator.cpp.
+// The block allocator behind every space: segments from
+// the backend, split and merged. Policy in allocator.cpp.
 #pragma once
 
 #include <cstddef>
@@ -138,8 +138,8 @@ class HostAllocator final : public CachingAllocator {
 #endif
 };
 
-// A small host block's handle is its address with the class in the low bits, so that it needs no record of
-// its own.
+// A small host block's handle is its address with the class
+// in the low bits, so that it needs no record of its own.
 inline Block* small_block(void* data, unsigned c) {
     return reinterpret_cast<Block*>(reinterpret_cast<uintptr_t>(data) | (c + 1));
 }
@@ -153,8 +153,8 @@ inline void* small_data(const Block* b) {
 // Throws OutOfMemory with the allocator's figures and its largest segments in the text.
 [[noreturn]] void refuse_memory(const CachingAllocator& allocator, Device device, size_t bytes, size_t limit,
                                 const std::string& cause);
-// TNR_OK with a good pointer, or TNR_OUT_OF_MEMORY with the cause; any other answer of the backend is an
-// Error.
+// TNR_OK with a good pointer, or TNR_OUT_OF_MEMORY with
+// the cause; any other answer of the backend is an Error.
 int32_t raw_allocate(Device device, size_t bytes, size_t alignment, void** data, std::string* cause);
 
 void synchronize_quietly(Device device);  // all streams of a device; errors are left to the next call

@@ -1,5 +1,5 @@
-// Memory spaces. Registration trusts nothing: a short or lying struct is an Error that names the backend and
-// the field.
+// Memory spaces. Registration trusts nothing: a short or lying
+// struct is an Error that names the backend and the field.
 //   - Space 0, the host, is made on first use; other numbers are given out in order and never reused.
 //   - Lock: `mutex` guards registration and the making of allocators; look-up by number takes none.
 #include "tenora/space.h"

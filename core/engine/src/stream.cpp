@@ -210,8 +210,8 @@ void destroy_event(void* what, void*) {
 
 }  // namespace
 
-// The handle stays until the streams that record it or wait for it have passed that point: backends may look
-// at it there.
+// The handle stays until the streams that record it or wait for
+// it have passed that point: backends may look at it there.
 void Event::release() {
     if (count.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!handle) {

@@ -98,8 +98,8 @@ void set_grad(Tensor* t, Tensor* grad) {
     if (Tensor* old = extra(t).grad.exchange(grad)) old->release();
 }
 
-// ---- retain_grad
-// ------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Retain_grad
 void retain_grad(Tensor* t) {
     if (!tracked(t))
         fail(ErrorKind::Runtime, "grad", "retain_grad",
@@ -144,8 +144,8 @@ bool try_retain(Tensor* t) {
     return false;
 }
 
-// ---- payload slots
-// ----------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Payload slots
 void set_payload(void** slot, void* payload) {
     void* old = std::exchange(*slot, payload);
     if (payload && !old) count_payload(1);

@@ -18,8 +18,8 @@ void release_saved(Saved* saved, size_t count);
 SavedMeta* write_meta(SavedMeta* at, const Tensor* t);  // returns the next place
 inline size_t meta_size(const Tensor* t) { return sizeof(SavedMeta) + size_t(t->dl.ndim) * sizeof(int64_t); }
 
-// A lock whose holder may need the GIL. Who waits for it gives the GIL up first, so that the two cannot wait
-// for each other.
+// A lock whose holder may need the GIL. Who waits for it gives
+// the GIL up first, so that the two cannot wait for each other.
 class GilFriendlyLock {
   public:
     explicit GilFriendlyLock(std::mutex& m);

@@ -13,8 +13,8 @@ namespace tenora {
 
 namespace {
 
-// Objects whose count reached zero and whose parts are still to be released. Never destroyed: threads end in
-// any order.
+// Objects whose count reached zero and whose parts are still
+// to be released. Never destroyed: threads end in any order.
 struct WorkList {
     std::vector<Node*> nodes;
     std::vector<Extra*> extras;

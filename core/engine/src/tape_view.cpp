@@ -1,11 +1,11 @@
 // Views and in-place writes: who shares memory with whom, and what a write does to histories.
-//   - A view remembers its root base (never a view itself) and the storage version its own history is valid
-//   for.
-//   - A stale view re-derives its history as as_strided(base). The node is made without a lock (tracing may
-//   need the GIL) and
-//     published under view_lock(), which guards only that.
-//   - Geometry is written down relative to the base's row-major buffer: offset and strides of the base are
-//   divided out.
+//   - A view remembers its root base (never a view itself)
+//     and the storage version its own history is valid for.
+//   - A stale view re-derives its history as as_strided(base).
+//     The node is made without a lock (tracing may need the GIL)
+//     and published under view_lock(), which guards only that.
+//   - Geometry is written down relative to the base's row-major
+//     buffer: offset and strides of the base are divided out.
 
 #include <algorithm>
 #include <numeric>
@@ -43,8 +43,8 @@ struct Geometry {
     int64_t offset;
 };
 
-// Position in the base's memory -> position in its row-major buffer, by the base's strides from large to
-// small.
+// Position in the base's memory -> position in its row-major
+// buffer, by the base's strides from large to small.
 int64_t row_major_position(int64_t position, const Tensor* base, std::span<const int> order,
                            const int64_t* dense) {
     int64_t sign = position < 0 ? -1 : 1, rest = position * sign, result = 0;
@@ -119,8 +119,8 @@ void refresh_view(Tensor* t) {
         set_history(t, made.get(), 0);
 }
 
-// ---- in place
-// ---------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// In place
 namespace {
 
 [[noreturn]] void refuse(std::string_view op, const char* code, const std::string& text) {

@@ -1,9 +1,9 @@
 // Tensors.
-//   - A tensor is one pool block: the header, whose dimensions lie inline, and room for more behind it when
-//   the rank asks for it.
-//     A tensor that outgrows its block (set_window) takes a second one for its dimensions.
-//   - A tensor with history hands it to the tape's work list before it goes, so that a long history never
-//   recurses.
+//   - A tensor is one pool block: the header, whose dimensions lie inline,
+//     and room for more behind it when the rank asks for it. A tensor that
+//     outgrows its block (set_window) takes a second one for its dimensions.
+//   - A tensor with history hands it to the tape's work list
+//     before it goes, so that a long history never recurses.
 #include "tenora/tensor.h"
 
 #include <cstring>
@@ -101,8 +101,8 @@ void fill_window(Tensor* t, Storage* storage, std::span<const int64_t> shape,
     t->dl.data = element_address(storage, offset, t->dtype);
 }
 
-// The common end: sole owner of a small host storage, both blocks back to the thread's lists; false when it
-// is not so.
+// The common end: sole owner of a small host storage, both
+// blocks back to the thread's lists; false when it is not so.
 inline bool try_finish_small(Tensor* t) {
     ThreadState* state = thread_state;
     Storage* s = t->storage;
@@ -129,8 +129,8 @@ void finish(Tensor* t) {
 
 namespace {
 
-// The common case, a small host tensor, in two moves from the thread's lists and without a call; null when it
-// is not so.
+// The common case, a small host tensor, in two moves from the
+// thread's lists and without a call; null when it is not so.
 inline Tensor* try_small_tensor(std::span<const int64_t> shape, DType dtype, Device device) {
     ThreadState* state = thread_state;
     size_t rank = shape.size();

@@ -1,8 +1,8 @@
-// Copies: within a device by the `copy` kernel of the backend that computes there, between devices by the
-// space's bytes.
+// Copies: within a device by the `copy` kernel of the backend
+// that computes there, between devices by the space's bytes.
 //   - Everything here is raw: no tape, no version bump.
-//   - Between host and device the engine waits for the stream, so that neither side's memory is reused too
-//   early.
+//   - Between host and device the engine waits for the stream,
+//     so that neither side's memory is reused too early.
 //   - A copy kernel that declines negative strides is called slice by slice along such dimensions.
 #include <cstring>
 

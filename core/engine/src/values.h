@@ -1,5 +1,5 @@
-// `count` objects on the stack for ordinary counts, on the heap beyond; unlike an array, only those asked for
-// are made.
+// `count` objects on the stack for ordinary counts, on the
+// heap beyond; unlike an array, only those asked for are made.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,8 @@ using namespace tenora;
 
 namespace {
 
-// ---- kernels over doubles of any stride
-// ---------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Kernels over doubles of any stride
 template <class F>
 void each(const DLTensor* out, F&& f) {
     int64_t index[64] = {0}, n = 1;
@@ -118,8 +118,8 @@ double exponential(double a) { return std::exp(a); }
 double root(double a) { return std::sqrt(a); }
 double same_value(double a) { return a; }
 
-// ---- gradient Programs
-// --------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Gradient Programs
 TensorArg slot(int i) { return {TensorArg::Kind::Slot, uint32_t(i), {}}; }
 TensorArg number(int i) { return {TensorArg::Kind::AttrScalar, uint32_t(i), {}}; }
 TensorArg literal(double v) { return {TensorArg::Kind::Scalar, 0, Scalar::from_float(v)}; }
@@ -254,8 +254,8 @@ ProgramRef trace(const TraceRequest& r) {
     return formulas().at(r.op.spec.name)(f);
 }
 
-// ---- ops
-// ----------------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Ops
 struct OpRow {
     const char* name;
     int n_in, n_attr;
@@ -347,8 +347,8 @@ void register_kernels(BackendId backend) {
     }
 }
 
-// ---- the device whose work is claimed to be asynchronous
-// ----------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// The device whose work is claimed to be asynchronous
 int32_t count(void*) { return 1; }
 int32_t take(void*, int32_t, size_t bytes, void** out, char*, size_t) {
     *out = std::aligned_alloc(512, (bytes + 511) / 512 * 512);

@@ -1,8 +1,8 @@
-// A small op set for tests of Programs and the tape: plain C kernels over doubles, gradient Programs written
-// by hand in C++.
-//   - Two backends: "plain" on the host, "lazy" on a device of its own that claims not to be host ordered
-//   (its memory is host
-//     memory and its work is done at once), so that nodes of it run in a worker thread.
+// A small op set for tests of Programs and the tape: plain C
+// kernels over doubles, gradient Programs written by hand in C++.
+//   - Two backends: "plain" on the host, "lazy" on a device of its own that
+//     claims not to be host ordered (its memory is host memory and its work
+//     is done at once), so that nodes of it run in a worker thread.
 //   - The tracer hook builds a Program per op; it counts, so tests can see what was traced.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The engine's own test harness: named tests, three kinds of check, a summary, a non-zero exit when anything
-// failed.
+// The engine's own test harness: named tests, three kinds of
+// check, a summary, a non-zero exit when anything failed.
 //   test_x.cpp:  TEST(name) { CHECK(condition); CHECK_EQ(got, expected); CHECK_THROWS(ErrorKind::Index,
 //   "text", expression); }
 //                int main(int argc, char** argv) { return tenora_test::run(argc, argv); }

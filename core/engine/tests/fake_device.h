@@ -1,13 +1,13 @@
 // A device that works asynchronously, for tests of streams, events and cross-stream reuse.
-//   - A stream is a queue of tasks. Nothing runs when it is launched: tasks run when the host waits for them,
-//   when a test calls
-//     step(), or on a worker thread; which stream goes next is drawn from a seeded generator.
-//   - Tasks touch real memory (write a pattern, expect a pattern), so a block that is reused too early shows
-//   in the data.
-//   - Besides, every access is checked against a vector clock per stream, so that two accesses which no
-//   event, stream or host
-//     wait puts in order are reported as a violation however the tasks happened to run. So is memory given
-//     back under way.
+//   - A stream is a queue of tasks. Nothing runs when it is launched: tasks
+//     run when the host waits for them, when a test calls step(), or on a
+//     worker thread; which stream goes next is drawn from a seeded generator.
+//   - Tasks touch real memory (write a pattern, expect a pattern),
+//     so a block that is reused too early shows in the data.
+//   - Besides, every access is checked against a vector clock per
+//     stream, so that two accesses which no event, stream or host
+//     wait puts in order are reported as a violation however the
+//     tasks happened to run. So is memory given back under way.
 //   - Out of memory: a capacity, or the next n allocations refused.
 #pragma once
 

@@ -1,8 +1,8 @@
-// A backend on the host for tests: plain C kernels over any stride and dtype (numbers as double), and the op
-// records they serve.
-//   - Flags are chosen per test, so that every fix-up of the engine can be provoked; the kernels check that
-//   the engine kept
-//     its promises (shapes, dtypes, strides) and answer TNR_ERROR when it did not.
+// A backend on the host for tests: plain C kernels over any stride
+// and dtype (numbers as double), and the op records they serve.
+//   - Flags are chosen per test, so that every fix-up of the engine can
+//     be provoked; the kernels check that the engine kept its promises
+//     (shapes, dtypes, strides) and answer TNR_ERROR when it did not.
 #pragma once
 
 #include <initializer_list>
@@ -23,8 +23,8 @@ using tenora::TensorRef;
 inline constexpr uint32_t kAllFlags =
     TNR_KERNEL_STRIDED | TNR_KERNEL_NEGATIVE_STRIDES | TNR_KERNEL_STRIDED_OUT | TNR_KERNEL_INPLACE;
 
-// Ops of the engine and a few of every family; once per process. Makes `fake` the default backend of the
-// host.
+// Ops of the engine and a few of every family; once per
+// process. Makes `fake` the default backend of the host.
 void register_fake_ops();
 // A further backend with the same kernels but other flags and dtypes; made default by set_default_backend.
 tenora::BackendId fake_backend(const char* name, uint32_t flags, uint32_t dtypes = TNR_MASK_ALL);

@@ -1,5 +1,5 @@
-// Which kernel runs: registration checks, declining kernels, the fallback, sticky loss of a device, streams,
-// explanations.
+// Which kernel runs: registration checks, declining kernels,
+// the fallback, sticky loss of a device, streams, explanations.
 #include <cstdio>
 
 #include "check.h"

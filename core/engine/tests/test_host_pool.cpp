@@ -241,8 +241,8 @@ TEST(destructors_of_an_ending_thread_may_still_free) {
         struct Holder {
             TensorRef t;
         };
-        // Made before the thread's first visit to the pool, so destroyed after the pool's own end-of-thread
-        // work.
+        // Made before the thread's first visit to the pool, so
+        // destroyed after the pool's own end-of-thread work.
         static thread_local Holder holder;
         holder.t = TensorRef();
         holder.t = new_tensor(std::vector<int64_t>{100}, DType::F32, kHost);

@@ -1,5 +1,5 @@
-// Programs: what the builder refuses and merges, compile's read sets, attribute instructions, keys, caches,
-// replay.
+// Programs: what the builder refuses and merges, compile's
+// read sets, attribute instructions, keys, caches, replay.
 #include <thread>
 
 #include "attr_code.h"

@@ -1,5 +1,5 @@
-// Streams, events and the device side of the caching allocator, on a device that works behind the host's
-// back.
+// Streams, events and the device side of the caching
+// allocator, on a device that works behind the host's back.
 #include <algorithm>
 #include <random>
 #include <thread>
@@ -452,8 +452,8 @@ TEST(waits_enter_the_ring) {
     CHECK(events[0].kind == RingKind::Wait && events[0].end_ns >= events[0].begin_ns);
 }
 
-// Random programs on several streams: tensors made, written, read elsewhere after an event, dropped at any
-// time.
+// Random programs on several streams: tensors made, written,
+// read elsewhere after an event, dropped at any time.
 void random_program(uint64_t seed, int steps) {
     std::mt19937_64 random(seed);
     std::vector<StreamRef> streams;

@@ -1,5 +1,5 @@
-// The tape: values of gradients, higher derivatives, what is saved, version and leaf rules, accumulation,
-// requests.
+// The tape: values of gradients, higher derivatives, what
+// is saved, version and leaf rules, accumulation, requests.
 #include "autograd_ops.h"
 #include "check.h"
 

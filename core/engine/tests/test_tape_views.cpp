@@ -1,5 +1,5 @@
-// In-place writes and views: what is recorded, what is copied, what is re-derived, what is refused. Values
-// are PyTorch's.
+// In-place writes and views: what is recorded, what is copied,
+// what is re-derived, what is refused. Values are PyTorch's.
 #include "autograd_ops.h"
 #include "check.h"
 

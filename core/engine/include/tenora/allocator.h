@@ -41,8 +41,8 @@ class CachingAllocator {
 void* pool_allocate(size_t bytes);
 void pool_release(void* p, size_t bytes);
 
-// False when the host pool is compiled out (TENORA_POOL=0, the default under AddressSanitizer, which then
-// sees every block).
+// False when the host pool is compiled out (TENORA_POOL=0, the
+// default under AddressSanitizer, which then sees every block).
 bool pool_enabled();
 
 }  // namespace tenora

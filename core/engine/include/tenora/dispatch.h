@@ -23,11 +23,11 @@ struct CallResult {
 void call(OpId op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out);
 void call_raw(OpId op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out);
 
-// In place on `self` (operand 0). Leaf rules, version bump, history of views and bases: tape.h. Unchanged
-// target on failure.
+// In place on `self` (operand 0). Leaf rules, version bump,
+// history of views and bases: tape.h. Unchanged target on failure.
 void call_inplace(OpId op, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr);
-// out=: result written into given tensors (resized like PyTorch when empty, else shape must match; dtype must
-// be castable).
+// out=: result written into given tensors (resized like PyTorch
+// when empty, else shape must match; dtype must be castable).
 void call_out(OpId op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> out);
 
 // Writes `src` (tensor or scalar, broadcast, cast) into `dst`'s elements in place, recorded: copy_, x[i] = v.
@@ -42,9 +42,9 @@ bool can_accumulate(const Op& op, BackendId backend);
 // Adds the op's (only) result into `buffer`, which the caller owns alone; false when that cannot be done in
 // one go and the caller must add by itself. No tape, no version bump.
 bool call_accumulate(OpId op, std::span<const Operand> in, std::span<const Attr> attr, Tensor* buffer);
-// Fused step over many tensors, in place: the kernel sees in = written + read, out = written. False: no such
-// kernel on the current backend, run the composite. Versions of `written` are bumped; dense tensors of one
-// device and dtype only.
+// Fused step over many tensors, in place: the kernel sees in = written + read,
+// out = written. False: no such kernel on the current backend, run the composite.
+// Versions of `written` are bumped; dense tensors of one device and dtype only.
 bool call_step(OpId op, std::span<Tensor* const> written, std::span<Tensor* const> read,
                std::span<const Attr> attr);
 

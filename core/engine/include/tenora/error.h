@@ -1,5 +1,5 @@
-// The engine's one exception type. Bindings turn it into the Python class that `kind` names, with the fields
-// attached.
+// The engine's one exception type. Bindings turn it into the
+// Python class that `kind` names, with the fields attached.
 #pragma once
 
 #include <exception>

@@ -1,8 +1,8 @@
-// Function pointers that the Python binding pushes into the engine: all that the engine knows of Python.
-// Each may be called from any thread; implementations take the GIL themselves. A null pointer means "not
-// available": the engine then raises a clear error (trace, call_formula, ...) or does nothing (keep_*,
-// payloads). A hook fails by throwing Error (or a subclass that carries the fetched exception): exceptions
-// may change threads.
+// Function pointers that the Python binding pushes into the engine: all that the engine
+// knows of Python. Each may be called from any thread; implementations take the GIL
+// themselves. A null pointer means "not available": the engine then raises a clear error
+// (trace, call_formula, ...) or does nothing (keep_*, payloads). A hook fails by throwing
+// Error (or a subclass that carries the fetched exception): exceptions may change threads.
 #pragma once
 
 #include <cstdint>
@@ -34,13 +34,13 @@ struct EngineHooks {
     void (*keep_retain)(Tensor*) = nullptr;
     void (*keep_release)(Tensor*) = nullptr;  // queues when the GIL is not held
     void (*release_payload)(void*) = nullptr;
-    // Node with a Python payload: backward of an autograd.Function. grads: one per output, null = undefined;
-    // out: one per input
+    // Node with a Python payload: backward of an autograd.Function.
+    // grads: one per output, null = undefined; out: one per input
     void (*run_python_node)(Node*, std::span<Tensor* const> grads, bool create_graph,
                             std::span<TensorRef> out) = nullptr;
     void (*free_python_node)(Node*) = nullptr;  // the graph was freed after a backward without retain_graph
-    // hooks of a tensor: kind Tensor may replace `grad`; PostAccumulate gets the leaf as `owner`. owner may
-    // be null (it died)
+    // hooks of a tensor: kind Tensor may replace `grad`; PostAccumulate
+    // gets the leaf as `owner`. owner may be null (it died)
     void (*run_hooks)(void* payload, int kind, Tensor* owner, TensorRef& grad) = nullptr;
     // hooks of a node: Pre may replace gradients of its outputs (grad_outputs), Post those of its inputs
     void (*run_node_hooks)(void* payload, NodeHookKind kind, Node* node, std::span<TensorRef> grad_inputs,

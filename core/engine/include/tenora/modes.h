@@ -29,8 +29,8 @@ inline Modes& modes() { return modes_storage; }
 extern std::atomic<BackendId> default_backends[kMaxSpaces];  // process defaults; kNoBackend = not chosen yet
 BackendId choose_backend(uint8_t space);  // asks the chooser hook; throws when there is none
 
-// Backend that computes on a space now: override of the thread, else the process default, else asks the
-// chooser hook.
+// Backend that computes on a space now: override of the thread,
+// else the process default, else asks the chooser hook.
 inline BackendId current_backend(uint8_t space) {
     BackendId id = modes_storage.override_backend[space];
     if (id != kNoBackend) return id;

@@ -1,11 +1,11 @@
 // Ops: interned names, what the engine must know of each, and the table op x backend -> kernel.
-//   - An op's record lives in Python (tenora_ops); the record pushes an OpSpec in. The engine knows no op by
-//   heart except
+//   - An op's record lives in Python (tenora_ops); the record
+//     pushes an OpSpec in. The engine knows no op by heart except
 //     the few it calls itself (`copy`, `fill`: see `core_ops`).
-//   - Numbers (OpId) are process-local and never reused. Tables are read without a lock; registration takes
-//   one.
-//   - Rules are small native functions shared by a family, found by name; a plugin may give a Python rule
-//   instead.
+//   - Numbers (OpId) are process-local and never reused.
+//     Tables are read without a lock; registration takes one.
+//   - Rules are small native functions shared by a family,
+//     found by name; a plugin may give a Python rule instead.
 #pragma once
 
 #include <atomic>
@@ -68,8 +68,8 @@ enum class Implementation : uint8_t {
                  // override it
 };
 
-// How the kernel sees operands. Prepare functions turn (operands, rule result) into kernel descriptors; by
-// name.
+// How the kernel sees operands. Prepare functions turn
+// (operands, rule result) into kernel descriptors; by name.
 //   "pointwise" inputs expanded to the output's shape; "reduce" output with reduced dims of size 1;
 //   "matmul" everything (B..., M, K) x (B..., K, N); "preload" output already holds a copy of input 0;
 //   "plain" as they are.

@@ -1,15 +1,15 @@
-// Programs: a linear list of op calls over numbered slots, traced once from a readable Python formula,
-// replayed natively.
-//   - Tensor slots: inputs first, then one per instruction output. Attribute slots: inputs first, then
-//   results of attribute
-//     instructions. Inputs of a gradient Program: n_out gradients, the operands, n_out results; attribute
-//     inputs: the op's attributes in order, then one per operand (its number, where the operand is a scalar).
-//   - compile() removes dead code, computes last uses, and the sets of inputs read as data and as metadata
-//   only. A Program
-//     for fewer gradients is derived from a larger one by dead-code elimination: no second trace.
-//   - Replay allocates nothing of its own for ordinary sizes (slots on the stack) and writes pointwise
-//   results into an
-//     operand at its last use when nobody else holds it.
+// Programs: a linear list of op calls over numbered slots,
+// traced once from a readable Python formula, replayed natively.
+//   - Tensor slots: inputs first, then one per instruction output. Attribute slots:
+//     inputs first, then results of attribute instructions. Inputs of a gradient Program:
+//     n_out gradients, the operands, n_out results; attribute inputs: the op's attributes
+//     in order, then one per operand (its number, where the operand is a scalar).
+//   - compile() removes dead code, computes last uses, and the sets of inputs
+//     read as data and as metadata only. A Program for fewer gradients is
+//     derived from a larger one by dead-code elimination: no second trace.
+//   - Replay allocates nothing of its own for ordinary sizes
+//     (slots on the stack) and writes pointwise results into
+//     an operand at its last use when nobody else holds it.
 //   - Programs in a cache are immortal, as ops are; tape nodes point at them without a count.
 #pragma once
 
@@ -134,8 +134,8 @@ inline bool needs_bit(uint64_t needs, size_t i) { return (needs >> (i < 63 ? i :
 // Dead code, last uses, read sets. Called by finish() and restricted().
 void compile(Program& program);
 
-// Tracer's side. Arguments are checked: unknown op, wrong count, slot out of range are errors naming the
-// formula's op.
+// Tracer's side. Arguments are checked: unknown op, wrong
+// count, slot out of range are errors naming the formula's op.
 class ProgramBuilder {
   public:
     ProgramBuilder(std::string op, int n_tensors, int n_attrs);
@@ -156,10 +156,10 @@ class ProgramBuilder {
 // A Program without code: its gradient is computed by hooks().call_formula.
 ProgramRef dynamic_program(std::string op, int n_tensors, int n_attrs, int n_outputs);
 
-// ---- keys and caches
-// ------------------------------------------------------------------------------------------------ What a
-// tracer may know of an operand: 0 same shape and dtype as result 0, 1 other tensor, 2 number, 3 absent; | 4
-// complex.
+// -------------------------------------------------------------------------------------------------
+// Keys and caches
+// What a tracer may know of an operand: 0 same shape and
+// dtype as result 0, 1 other tensor, 2 number, 3 absent; | 4 complex.
 enum OperandKind : uint8_t { kSame = 0, kTensor = 1, kScalar = 2, kAbsent = 3, kComplexBit = 4 };
 uint8_t operand_kind(const Operand& operand, const Tensor* result);
 
@@ -169,8 +169,8 @@ uint8_t operand_kind(const Operand& operand, const Tensor* result);
 ProgramKey make_key(const Op& op, uint64_t needs, std::span<const Operand> in, const Tensor* result,
                     std::span<const Attr> attr);
 
-// Per op and kind: open addressing over immortal entries; a look-up takes no lock, growth publishes a larger
-// table.
+// Per op and kind: open addressing over immortal entries; a
+// look-up takes no lock, growth publishes a larger table.
 class ProgramCache {
   public:
     ProgramCache();
@@ -201,11 +201,11 @@ class ProgramCache {
     size_t used_ = 0;  // under the lock of program_key.cpp
 };
 
-// Replays with inputs (null where the Program does not read), into owned outputs (null for None).
-// `recording`: through call() instead of call_raw(), for create_graph. accumulate_into[i] (may be null): a
-// buffer owned alone that output i may be added into; outputs[i] is then that buffer and accumulate_into[i]
-// is empty. donated[i] (may be null): the caller's own reference to input i, which replay may take over and
-// overwrite.
+// Replays with inputs (null where the Program does not read), into owned outputs (null
+// for None). `recording`: through call() instead of call_raw(), for create_graph.
+// accumulate_into[i] (may be null): a buffer owned alone that output i may be added into;
+// outputs[i] is then that buffer and accumulate_into[i] is empty. donated[i] (may be
+// null): the caller's own reference to input i, which replay may take over and overwrite.
 struct ReplayOptions {
     bool recording = false;
     TensorRef* accumulate_into = nullptr;
@@ -218,12 +218,12 @@ inline void replay(const Program& p, std::span<Tensor* const> tensors, std::span
     replay(p, tensors, attrs, outputs, ReplayOptions{recording, accumulate_into, nullptr});
 }
 
-// Attribute inputs of a composite Program for a call: `slots` (attr.size() + in.size()) = attributes, then
-// operand numbers.
+// Attribute inputs of a composite Program for a call: `slots`
+// (attr.size() + in.size()) = attributes, then operand numbers.
 void program_attributes(std::span<const Operand> in, std::span<const Attr> attr, Attr* slots);
 
-// Look-up, tracing through hooks().trace on a miss. A formula that reads the needs of no input gives an error
-// naming op.
+// Look-up, tracing through hooks().trace on a miss. A formula
+// that reads the needs of no input gives an error naming op.
 const Program* vjp_program(const Op& op, const ProgramKey& key, uint64_t needs, std::span<const Operand> in,
                            const Tensor* result, std::span<const Attr> attr);
 const Program* composite_program(const Op& op, const ProgramKey& key, std::span<const Operand> in,

@@ -1,8 +1,8 @@
 // Generators: counter-based, so a state is a seed and an offset and nothing else.
-//   - The op `random_bits` takes ceil(n / 4) counters of Philox4x32-10 per call; every other random op is
-//   written over it.
-//   - An op gets its generator as an I64 attribute that holds the address, or NONE for the default one of its
-//   device.
+//   - The op `random_bits` takes ceil(n / 4) counters of Philox4x32-10
+//     per call; every other random op is written over it.
+//   - An op gets its generator as an I64 attribute that holds
+//     the address, or NONE for the default one of its device.
 #pragma once
 
 #include <mutex>

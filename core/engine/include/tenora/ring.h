@@ -1,5 +1,5 @@
-// The event ring: off by one flag test; profiler, provenance, fallback counts and no_hidden_copies() all read
-// it.
+// The event ring: off by one flag test; profiler, provenance,
+// fallback counts and no_hidden_copies() all read it.
 #pragma once
 
 #include <atomic>
@@ -43,11 +43,11 @@ inline bool ring_on() { return ring_flags.load(std::memory_order_relaxed) != 0; 
 inline constexpr OpId kNoOp = 0xffff;  // an event that belongs to no op
 
 uint64_t ring_now();  // nanoseconds, monotonic
-// Records the event (`thread` is filled in here); raises HiddenCopy when it is hidden and the mode of this
-// thread says so.
+// Records the event (`thread` is filled in here); raises HiddenCopy
+// when it is hidden and the mode of this thread says so.
 void ring_push(const RingEvent& event);
-// The same refusal before the work is done: call it ahead of a hidden copy, wait or transfer. Nothing is
-// recorded.
+// The same refusal before the work is done: call it ahead
+// of a hidden copy, wait or transfer. Nothing is recorded.
 void ring_refuse_hidden(RingKind kind, OpId op, uint64_t bytes, const char* detail);
 bool set_no_hidden_copies(bool on);  // of this thread; returns the old value
 uint32_t ring_thread();              // small number of this thread

@@ -1,8 +1,8 @@
 // Memory spaces and devices. A device is a memory space plus an index: `cpu`, `cuda:0`, a stranger's `npu:1`.
-//   - Space 0 is always the host, "cpu", with a built-in raw allocator, so that tensors exist before any
-//   backend loads.
-//   - Backends that declare the same device type share the space; the first one supplies the memory
-//   functions.
+//   - Space 0 is always the host, "cpu", with a built-in raw
+//     allocator, so that tensors exist before any backend loads.
+//   - Backends that declare the same device type share the
+//     space; the first one supplies the memory functions.
 //   - Spaces are never removed; their numbers are process-local.
 #pragma once
 
@@ -60,13 +60,13 @@ std::string to_string(Device device);         // "cpu", "cuda:0"
 int space_count();
 void check_device(Device device);  // index in range and not lost, else an Error
 
-// Turns a status of a backend's function into an Error that names op, action, device; TNR_DEVICE_LOST sticks
-// to the device.
+// Turns a status of a backend's function into an Error that names
+// op, action, device; TNR_DEVICE_LOST sticks to the device.
 void check_status(int32_t status, Device device, std::string_view op, std::string_view action,
                   const char* text = nullptr);
 
-// Gives every device's cached memory, idle streams and events back. Once, at exit, before the backends'
-// shutdown.
+// Gives every device's cached memory, idle streams and
+// events back. Once, at exit, before the backends' shutdown.
 void shutdown_spaces();
 
 }  // namespace tenora

@@ -1,14 +1,14 @@
 // Streams and events, and the rule that keeps memory safe across streams.
-//   - The engine owns the current stream per thread and space; a host-order space has only the trivial stream
-//   (null).
-//   - Every operand of a kernel launched on stream S whose storage was allocated on another stream is marked
-//   as used by S;
-//     on free its block waits for events recorded on every such stream before reuse. Authors do nothing.
-//   - Slots (bits of Storage::streams) are numbered over all devices, so a host buffer or a peer's memory
-//   that a device
-//     stream reads is guarded alike. A stream whose last reference went stays with its slot and is handed out
-//     again by new_stream, so that a bit never names a dead stream. When the slots are used up new_stream
-//     hands out a living stream of the device once more.
+//   - The engine owns the current stream per thread and space;
+//     a host-order space has only the trivial stream (null).
+//   - Every operand of a kernel launched on stream S whose storage was allocated
+//     on another stream is marked as used by S; on free its block waits for
+//     events recorded on every such stream before reuse. Authors do nothing.
+//   - Slots (bits of Storage::streams) are numbered over all devices, so a host
+//     buffer or a peer's memory that a device stream reads is guarded alike. A
+//     stream whose last reference went stays with its slot and is handed out again
+//     by new_stream, so that a bit never names a dead stream. When the slots are
+//     used up new_stream hands out a living stream of the device once more.
 #pragma once
 
 #include "tenora/tensor.h"

@@ -1,17 +1,17 @@
 // The tape: one Node per recorded call, and what hangs on a tensor besides its bytes.
-//   - A node saves what its Program reads as data (tensor + version) and shapes of what it reads as metadata
-//   only.
+//   - A node saves what its Program reads as data (tensor +
+//     version) and shapes of what it reads as metadata only.
 //   - Edges are (node, output number) or a leaf tensor directly: leaves need no accumulate node.
-//   - A saved operand that is a leaf with an edge shares the edge's count; a saved result is an alias without
-//   history.
+//   - A saved operand that is a leaf with an edge shares the
+//     edge's count; a saved result is an alias without history.
 //   - Version checks happen at replay, for data reads only, and name the op.
-//   - In place: functional op recorded on the old value (copied only if the Program reads old data); a write
-//   through a view
-//     also records as_strided_scatter into its base; a stale view re-derives its history as as_strided(base).
+//   - In place: functional op recorded on the old value (copied only if the Program
+//     reads old data); a write through a view also records as_strided_scatter into
+//     its base; a stale view re-derives its history as as_strided(base).
 //   - Geometry recorded for views is relative to the base's row-major buffer, whatever the base's own layout.
 //   - Nodes and extras are destroyed by a per-thread work list, never recursively.
-//   - Everything of a node lies in one pool block: header, gradient buffers, edges, saved tensors,
-//   attributes, metadata.
+//   - Everything of a node lies in one pool block: header, gradient
+//     buffers, edges, saved tensors, attributes, metadata.
 #pragma once
 
 #include <atomic>
@@ -66,8 +66,8 @@ struct SavedMeta {  // followed by `rank` sizes
     SavedMeta* next() { return reinterpret_cast<SavedMeta*>(shape() + rank); }
 };
 
-// Rare data of a node. Guarded by side_lock() where a backward and another thread may meet (retained
-// tensors).
+// Rare data of a node. Guarded by side_lock() where a
+// backward and another thread may meet (retained tensors).
 struct NodeSide {
     struct PerOutput {
         uint32_t output_nr;
@@ -134,14 +134,14 @@ struct Extra {
 };
 Extra& extra(Tensor* t);  // made on first use; safe from several threads
 
-// ---- history
-// ----------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// History
 void refresh_view(Tensor* t);  // re-derives a stale view's history
 inline bool view_is_stale(const Tensor* t) {
     return t->is_view && t->extra->view_version.load(std::memory_order_acquire) != t->version();
 }
-// Does t take part in gradients now? Use this, not needs_grad(), wherever a view may have been written
-// through an alias.
+// Does t take part in gradients now? Use this, not needs_grad(),
+// wherever a view may have been written through an alias.
 inline bool tracked(Tensor* t) {
     if (view_is_stale(t)) [[unlikely]]
         refresh_view(t);
@@ -179,8 +179,8 @@ TensorRef grad_of(Tensor* t);
 void set_grad(Tensor* t, Tensor* grad);  // checks shape, dtype, device; null clears
 void release_autograd(Tensor* t);        // Tensor::destroy: node and extra go to the work list
 
-// ---- Python payloads
-// --------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Python payloads
 void set_payload(void** slot, void* payload);  // takes the payload over, releases the old one, counts
 void** leaf_hooks(Tensor* t);
 void** tensor_hooks(Tensor* t);           // of the leaf, or of (node, output_nr)
@@ -195,8 +195,8 @@ NodeSide& side(Node* n);  // made on first use
 // their history with set_history.
 NodeRef python_node(void* payload, std::span<Tensor* const> inputs, int n_out, std::string_view name = "");
 
-// ---- backward
-// ---------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Backward
 struct BackwardRequest {
     std::span<Tensor* const> roots;
     std::span<Tensor* const> grads;   // empty, or one per root; null = ones (scalar roots only)

@@ -1,11 +1,11 @@
 // Storage and Tensor: bytes in a memory space, and a strided typed window on them.
-//   - Both are counted intrusively and atomically and know nothing of Python. Memory goes the moment the last
-//   count goes.
+//   - Both are counted intrusively and atomically and know nothing
+//     of Python. Memory goes the moment the last count goes.
 //   - One version counter per storage, shared by all views; in-place writes bump it (not in inference mode).
-//   - The Python wrapper holds one count of its tensor; the tensor has a plain back pointer `wrapper`. Bit
-//   KEEP of the count
-//     word makes the engine hold the wrapper while count >= 2 (it has something to lose); the 1 -> 2 and 2 ->
-//     1 transitions call hooks().keep_retain / keep_release. See engine docs.
+//   - The Python wrapper holds one count of its tensor; the tensor has a plain back
+//     pointer `wrapper`. Bit KEEP of the count word makes the engine hold the wrapper
+//     while count >= 2 (it has something to lose); the transitions 1 -> 2 and 2 -> 1
+//     call hooks().keep_retain / keep_release (docs/decisions/0004).
 //   - The DLTensor is embedded, so a kernel call builds no descriptor.
 //   - Autograd data used by every taped tensor sits inline (node, output_nr); rarer data in `extra`.
 #pragma once
@@ -55,8 +55,8 @@ class Ref {  // intrusive pointer over T::retain() / T::release()
 
 inline constexpr uint8_t kNoSlot = 255;
 
-// ---- Storage
-// --------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Storage
 struct Storage {
     std::atomic<uint32_t> count{1};
     std::atomic<uint32_t> version{0};
@@ -88,8 +88,8 @@ StorageRef allocate(size_t bytes,
 StorageRef adopt(void* data, size_t bytes, Device device, bool read_only, void* owner,
                  void (*release)(void*));
 
-// ---- Tensor
-// ---------------------------------------------------------------------------------------------------------
+// -------------------------------------------------------------------------------------------------
+// Tensor
 struct Node;   // tape.h
 struct Extra;  // tape.h: grad, hooks, view base, retain_grad
 
