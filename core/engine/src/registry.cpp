@@ -1,6 +1,6 @@
 // The op table.
-//   - Ops and their numbers are immortal. Names are found in an open-addressing table of atomic pointers that
-//   only grows.
+//   - Ops and their numbers are immortal.
+//   - Names are found in an open-addressing table of atomic pointers that only grows.
 //   - Registration takes `registry_mutex`; reading takes no lock.
 //   - What the fast path may assume about an op is worked out here, once.
 #include <algorithm>
@@ -179,14 +179,14 @@ const Op& register_op(OpSpec spec) {
     Op& op = *owned;
     op.id = OpId(id);
     op.kernel_op = op.id;
-    op.vjp = new ProgramCache();  // immortal, as the op is
-    op.composite = new ProgramCache();
     for (auto& cell : op.kernels) cell.store(nullptr, std::memory_order_relaxed);
     op.spec = std::move(spec);
     resolve_rules(op);
     set_fast_path(op);
     link_kernels(op);
-    owned.release();
+    owned.release();  // from here on nothing fails
+    op.vjp = new ProgramCache();
+    op.composite = new ProgramCache();
     op_table[id].store(&op, std::memory_order_release);
     size_t slot = slot_of(op.spec.name);
     while (by_name[slot].load(std::memory_order_relaxed)) slot = (slot + 1) % kNameSlots;
