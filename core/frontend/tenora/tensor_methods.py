@@ -115,6 +115,11 @@ def new_tensor(
     )
 
 
+def zero_(self: Tensor) -> Tensor:
+    """Fills with zeros in place."""
+    return self.fill_(0)
+
+
 def _new(make: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def new(
         self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
@@ -148,5 +153,5 @@ def install() -> None:
         set_tensor_method(name, _converter(dtype, name))
     for make in (creation.empty, creation.zeros, creation.ones, creation.full):
         set_tensor_method(f"new_{make.__name__}", _new(make, make.__name__))
-    for function in (to, cpu, type_as, is_floating_point, is_complex, new_tensor):
+    for function in (to, cpu, zero_, type_as, is_floating_point, is_complex, new_tensor):
         set_tensor_method(function.__name__, function)
