@@ -155,10 +155,10 @@ typedef int32_t (*tnr_kernel_fn)(const tnr_call* call);
  *   STRIDED           reads operands of any non-negative stride, 0 included (else gets dense copies)
  *   NEGATIVE_STRIDES  reads negative strides too
  *   STRIDED_OUT       writes outputs of any stride (else fills a dense buffer that is copied)
- *   BROADCAST         accepts inputs of any broadcastable shape (else every pointwise input is expanded, with
- * stride 0, to the shape of the output) ACCUMULATE        understands `accumulate` INPLACE           an
- * output may be exactly the same memory as one input BLOCKS            may wait (for a device, a file, a
- * lock): called without the GIL
+ *   BROADCAST         accepts inputs that broadcast (else pointwise inputs are expanded, with stride 0)
+ *   ACCUMULATE        understands `accumulate`
+ *   INPLACE           an output may be exactly the same memory as one input
+ *   BLOCKS            may wait (for a device, a file, a lock): called without the GIL
  */
 #define TNR_KERNEL_STRIDED 0x1u
 #define TNR_KERNEL_NEGATIVE_STRIDES 0x2u
