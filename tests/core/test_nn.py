@@ -141,3 +141,18 @@ def test_the_list_behaves_like_one() -> None:
 def test_a_wrong_input_names_the_op_and_the_shapes(backend: str) -> None:
     with pytest.raises(RuntimeError, match=r"\[linear\].*5.*3"):
         Net()(tenora.ones(2, 5))
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "option"),
+    [
+        (tenora.optim.SGD, "differentiable"),
+        (tenora.optim.Adam, "differentiable"),
+        (tenora.optim.AdamW, "capturable"),
+    ],
+)
+def test_an_option_that_would_be_ignored_is_refused(optimizer: Any, option: str) -> None:
+    weight = tenora.ones(1, requires_grad=True)
+    assert not optimizer([weight], **{option: False}).defaults[option]
+    with pytest.raises(ValueError, match=option):
+        optimizer([weight], **{option: True})

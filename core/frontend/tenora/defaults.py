@@ -1,9 +1,7 @@
-"""Process-wide and thread-local defaults: dtype and device of what is created."""
+"""Process-wide defaults: dtype and device of what is created."""
 
 from __future__ import annotations
 
-import threading
-from types import TracebackType
 from typing import Any
 
 from tenora_engine import default_dtype as get_default_dtype
@@ -20,7 +18,6 @@ __all__ = [
 ]
 
 _process: list[Device] = []  # empty or one device
-_thread = threading.local()
 
 
 def set_default_dtype(d: DType) -> None:
@@ -45,9 +42,6 @@ def set_default_device(device: Any) -> None:
 
 def get_default_device() -> Device:
     """The device of new tensors."""
-    stack = getattr(_thread, "stack", None)
-    if stack:
-        return stack[-1]  # type: ignore[no-any-return]
     return _process[0] if _process else Device("cpu")
 
 
@@ -55,25 +49,4 @@ def default_device(device: Any) -> Any:
     """`device`, or the default when it is None (None again stands for the host, the engine's own default)."""
     if device is not None:
         return device
-    stack = getattr(_thread, "stack", None)
-    if stack:
-        return stack[-1]
     return _process[0] if _process else None
-
-
-class on_device:
-    """Makes `device` the default within a `with` block of this thread."""
-
-    def __init__(self, device: Any) -> None:
-        self.device = Device(device)
-
-    def __enter__(self) -> Device:
-        if not hasattr(_thread, "stack"):
-            _thread.stack = []
-        _thread.stack.append(self.device)
-        return self.device
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        _thread.stack.pop()

@@ -1,7 +1,7 @@
 """Optimizer steps: one statement of the mathematics per optimizer, for one parameter; lists in one call.
 
-- `sgd_step`, `adam_step` are composites that answer with the new values. `sgd_step_`, `adam_step_` write them in place
-  for lists of parameters, through the backend's fused kernel of that name where it has one.
+- `sgd_step`, `adam_update`, `amsgrad_update` are composites that answer with the new values. `sgd_step_`, `adam_step_`
+  write them in place for lists of parameters, through the backend's fused kernel of the op where it has one.
 - A fused kernel sees the written tensors, then those only read, and writes the former; attributes as in the schema.
 """
 

@@ -11,7 +11,8 @@ from .optimizer import Group, Optimizer
 
 
 class Adam(Optimizer):
-    """Adaptive moments (Kingma and Ba 2015, https://arxiv.org/abs/1412.6980); the formula is the op `adam_step`.
+    """Adaptive moments (Kingma and Ba 2015, https://arxiv.org/abs/1412.6980); the formula is the op
+    `adam_update` (`amsgrad_update` with `amsgrad`). `foreach` and `fused` make no difference: a step is one call.
 
     `amsgrad` keeps the largest second moment (Reddi et al. 2018). `decoupled_weight_decay` is AdamW's.
 

@@ -35,6 +35,11 @@ class Optimizer:
                 f"[{type(self).__name__}] params: got a Tensor, expected an iterable of Tensors or of dicts. "
                 "Put the tensor in a list."
             )
+        for option in ("differentiable", "capturable"):
+            if defaults.get(option):
+                raise ValueError(
+                    f"[{type(self).__name__}] {option}: got True, expected False: steps are not recorded. Leave it out."
+                )
         self.defaults = defaults
         self.param_groups: list[Group] = []
         self.state: dict[Tensor, dict[str, Any]] = {}
@@ -97,12 +102,6 @@ class Optimizer:
         raise NotImplementedError(
             f"[Optimizer] {type(self).__name__}._update is not defined: expected the method's mathematics."
         )
-
-    def _state(self, parameter: Tensor, start: Callable[[Tensor], dict[str, Any]]) -> dict[str, Any]:
-        state = self.state.get(parameter)
-        if state is None:
-            state = self.state[parameter] = start(parameter)
-        return state
 
     def state_dict(self) -> dict[str, Any]:
         """State by parameter number and groups with numbers for parameters, as PyTorch writes it."""
