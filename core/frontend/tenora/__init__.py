@@ -101,7 +101,8 @@ _engine.set_formatter(formatting.format_tensor)
 tensor_methods.install()
 
 _LAZY = ("utils",)
-_DEVICE_MODULES = ("cuda", "sim")
+# PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.
+_DEVICE_MODULES = ("cuda",)
 
 
 def __getattr__(name: str) -> _Any:

@@ -1,4 +1,4 @@
-"""One module for every kind of device: `tenora.cuda`, `tenora.sim`, a stranger's."""
+"""One module for every kind of device: `tenora.cuda`, a stranger's."""
 
 from __future__ import annotations
 
