@@ -57,7 +57,8 @@ class Kernel(Protocol):
 class Supports(Protocol):
     """A finer capability than a dtype mask: True, or False, or the reason why not.
 
-    A descriptor is `(shape, dtype)`. The answer is remembered per signature, so it must depend on nothing else.
+    A descriptor is `(shape, dtype)`. The answer is remembered for the dtypes, numbers of dimensions and attributes of
+    the call, so it must not depend on sizes.
     """
 
     def __call__(self, *descriptors: Any, **attributes: Any) -> bool | str: ...

@@ -4,7 +4,6 @@ The dispatcher stands below the op records and may not import them. The records 
 and the engine answers for them here: `use_source` is called once at start-up.
 """
 
-import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,11 +105,6 @@ def find(name: str) -> OpSchema | None:
 def names() -> list[str]:
     """All op names, sorted."""
     return sorted(_names())
-
-
-def nearest(name: str) -> list[str]:
-    """Up to three op names that resemble `name`, for error texts."""
-    return difflib.get_close_matches(name, _names(), n=3)
 
 
 def set_version(version: str) -> None:

@@ -19,6 +19,7 @@ from tenora_dispatch.errors import (
     IncompatibleBackendError,
     RegistrationError,
     TenoraError,
+    did_you_mean,
 )
 from tenora_dispatch.manifest import Manifest
 from tenora_dispatch.masks import ALL_FLAGS, KernelFlag, dtype_mask
@@ -144,9 +145,9 @@ class BackendRegistry:
         """Registers a Python kernel; returns the function."""
         schema = opset.find(op)
         if schema is None:
-            close = opset.nearest(op)
-            hint = f"Did you mean '{close[0]}'? " if close else ""
-            raise self._error("op", f"'{op}'", "an op that `tenora ops` lists", op=op, advice=hint)
+            hint = did_you_mean(op, opset.names()).lstrip()
+            advice = f"{hint} " if hint else ""
+            raise self._error("op", f"'{op}'", "an op that `tenora ops` lists", op=op, advice=advice)
         if op in self.kernels:
             raise self._error("op", f"a second kernel for '{op}'", "one kernel per op", op=op)
         check_kernel(self.name, schema, function)
