@@ -265,6 +265,8 @@ randperm = op(
 
 
 def _uniform_like(input: Any, low: float, high: float, generator: Any) -> Any:
+    if not low <= high:
+        raise RuntimeError(f"[uniform_] bounds: got from {low} to {high}, expected from <= to. Swap them.")
     found = _uniform(input.shape, input.dtype, generator, input.device)
     return found * (high - low) + low
 
@@ -292,6 +294,8 @@ def _name(x: Any) -> str:
 
 
 def _normal_like(input: Any, mean: float, std: float, generator: Any) -> Any:
+    if not std >= 0:
+        raise RuntimeError(f"[normal_] std: got {std}, expected a number that is not negative.")
     return _randn(input.shape, generator, input.dtype, input.device) * std + mean
 
 
@@ -338,12 +342,18 @@ bernoulli = op(
     example="tenora.bernoulli(tenora.full((3,), 0.5))",
     method=True,
 )
+
+
+def _bernoulli_like(input: Any, p: float, generator: Any) -> Any:
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"[bernoulli_] p: got {p}, expected a probability from 0 to 1.")
+    return ops.to(ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), p), input.dtype)
+
+
 bernoulli_p = op(
     "bernoulli_p(input: Tensor, p: float = 0.5, *, generator: Generator? = None) -> Tensor",
     family=RANDOM,
-    function=lambda input, p, generator: ops.to(
-        ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), p), input.dtype
-    ),
+    function=_bernoulli_like,
     differentiable=False,
     shape_only=("input",),
     dtypes=("float32", "float64", "int64", "bool"),

@@ -7,7 +7,6 @@ from tenora_ops import (
     binary_cross_entropy_with_logits,
     cross_entropy_probabilities,
     cross_entropy_smooth,
-    dropout,
     elu,
     embedding,
     gelu,
@@ -28,6 +27,24 @@ from tenora_ops import (
     tanh,
 )
 from tenora_ops import cross_entropy as _cross_entropy_of_classes
+from tenora_ops import dropout as _dropout
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Zeroes elements with probability `p` and scales the others by `1 / (1 - p)` (Srivastava et al. 2014).
+
+    Without `training` the result is `input` itself. ValueError unless `p` lies between 0 and 1.
+
+    >>> import tenora
+    >>> dropout(tenora.ones(3), 1.0).tolist()
+    [0.0, 0.0, 0.0]
+    """
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"[dropout] p: got {p}, expected a probability from 0 to 1.")
+    if not training:
+        return input
+    result = _dropout(input, p, True)
+    return input.copy_(result) if inplace else result
 
 
 def cross_entropy(
