@@ -191,6 +191,18 @@ void narrow_results(Call& c) {
     }
 }
 
+// A mistake found inside a composite is told under the name that the user called.
+[[noreturn]] void fail_as(const Op& outer, Error error) {
+    std::string inner = "[" + error.op + "]";
+    if (!error.op.empty() && error.op != outer.display() && error.message.starts_with(inner)) {
+        std::string name(outer.display());
+        error.message =
+            "[" + name + "]" + error.message.substr(inner.size()) + " (In its part '" + error.op + "'.)";
+        error.op = name;
+    }
+    throw error;
+}
+
 }  // namespace
 
 void run_program(Call& c, bool recording) {
@@ -206,7 +218,12 @@ void run_program(Call& c, bool recording) {
     for (size_t i = 0; i < in.size(); ++i) tensors[i] = in[i].tensor;
     SmallArray<Attr, 16> attrs(c.infer.attr.size() + in.size());
     program_attributes(in, c.infer.attr, attrs.data());
-    replay(*p, tensors, attrs, recording, {c.result, size_t(c.op.spec.n_out)});
+    try {
+        replay(*p, tensors, attrs, recording, {c.result, size_t(c.op.spec.n_out)});
+    } catch (const Error& error) {
+        if (error.kind == ErrorKind::Python) throw;
+        fail_as(c.op, error);
+    }
     c.recording = recording;
     if (described) narrow_results(c);
     check_result(c);
