@@ -29,7 +29,7 @@ from tenora_ops.samples import (
 )
 
 SUM = Family("reduce", "sum", "reduce", "reduce", reductions, ALL, tolerance="reduction")
-EXTREME = Family("reduce", "same", "reduce", "reduce", nonempty_reductions, ORDERED, DISTINCT)
+EXTREME = Family("reduce", "same", "reduce_nonempty", "reduce", nonempty_reductions, ORDERED, DISTINCT)
 INDEX = Family(
     "reduce", "index", "argreduce", "argreduce", one_dim, ORDERED, Domain(-50.0, 50.0, distinct=True)
 )
