@@ -256,7 +256,7 @@ void as_strided(Infer& c) {
     check_inside(c, m, s.t->storage->bytes / size_of(s.t->dtype));
 }
 
-// Code of one item, see CHANGES in the header of `basic_index`: 0 Ellipsis, 1 None, 2 int, 3 slice.
+// Items of the code: 0 Ellipsis, 1 None, 2 int (its value follows), 3 slice (start, stop, step follow).
 int64_t items_consuming(Infer& c, std::span<const int64_t> code, int64_t* new_dims, bool* ellipsis) {
     int64_t consuming = 0;
     for (size_t i = 0; i < code.size();) {
