@@ -61,7 +61,7 @@ uint64_t attr_code(const Attr& a) {
 
 ProgramKey long_key(uint64_t needs, std::span<const Operand> in, const Tensor* result,
                     std::span<const Attr> attr) {
-    std::vector<uint64_t> words{needs, in.size()};
+    std::vector<uint64_t> words{needs, in.size(), uint64_t(result && result->dtype >= DType::C64)};
     for (const Operand& o : in) words.push_back(operand_kind(o, result));
     for (const Attr& a : attr) words.push_back(attr_code(a));
     return {intern(long_keys(), words), kInterned};
