@@ -217,7 +217,8 @@ def randperm(
     n: int, *, generator: Generator | None = None, dtype: DType | None = None, device: Any = None
 ) -> Tensor:
     """A random order of 0 .. n - 1, int64 unless `dtype` says otherwise."""
-    return tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
+    order: Tensor = tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
+    return order
 
 
 def rand_like(

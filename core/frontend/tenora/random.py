@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import secrets
+import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tenora_engine import Generator, Tensor, default_generator
+from tenora_engine import Generator, Tensor, as_tensor_data, default_generator, uint8
+from tenora_engine import manual_seed as _seed_all_devices
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
 
@@ -21,13 +23,15 @@ def manual_seed(seed: int) -> Generator:
     >>> bool((a == b).all())
     True
     """
-    return default_generator().manual_seed(seed)
+    host = default_generator().manual_seed(seed)  # refuses what is no seed before anything has changed
+    _seed_all_devices(seed)
+    return host
 
 
 def seed() -> int:
-    """Seeds the default generator from the operating system and returns the seed."""
+    """Seeds the default generators from the operating system and returns the seed."""
     value = secrets.randbits(63)
-    default_generator().manual_seed(value)
+    manual_seed(value)
     return value
 
 
@@ -37,13 +41,19 @@ def initial_seed() -> int:
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator, as a uint8 tensor."""
-    return default_generator().get_state()
+    """The state of the default generator (seed and counter), as 16 bytes."""
+    seed, offset = default_generator().get_state()
+    return as_tensor_data(list(struct.pack("<QQ", seed % 2**64, offset % 2**64)), dtype=uint8)
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Sets the state that `get_rng_state` returned."""
-    default_generator().set_state(new_state)
+    """Sets the state that `get_rng_state` returned; ValueError for anything but 16 bytes."""
+    if new_state.dtype != uint8 or new_state.numel() != 16:
+        raise ValueError(
+            f"[set_rng_state] state: got {new_state.dtype} {list(new_state.shape)}, expected uint8 [16]. "
+            "Pass what get_rng_state returned."
+        )
+    default_generator().set_state(struct.unpack("<QQ", bytes(new_state.tolist())))
 
 
 @contextmanager

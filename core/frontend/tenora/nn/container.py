@@ -61,12 +61,9 @@ class Sequential(_Indexed):
 
     def __init__(self, *modules: Module | OrderedDict[str, Module]) -> None:
         super().__init__()
-        if len(modules) == 1 and isinstance(modules[0], OrderedDict):
-            for name, module in modules[0].items():
-                self.add_module(name, module)
-        else:
-            for number, module in enumerate(modules):
-                self.add_module(str(number), module)  # type: ignore[arg-type]
+        named = modules[0].items() if len(modules) == 1 and isinstance(modules[0], OrderedDict) else None
+        for name, module in named or enumerate(modules):
+            self.add_module(str(name), module)  # type: ignore[arg-type]  # add_module refuses what is no Module
 
     @overload
     def __getitem__(self, index: int) -> Module: ...

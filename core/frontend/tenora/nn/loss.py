@@ -5,6 +5,7 @@ from __future__ import annotations
 import tenora_ops
 from tenora_engine import Tensor
 
+from . import functional
 from .module import Module
 
 
@@ -32,27 +33,46 @@ class MSELoss(_Loss):
 
 
 class NLLLoss(_Loss):
-    """Negative log-likelihood of class indices under log-probabilities: input `(N, C)`, target `(N,)` int64."""
+    """Negative log-likelihood of class numbers under log-probabilities.
 
-    def __init__(self, ignore_index: int = -100, reduction: str = "mean") -> None:
+    `input` (N, C, ...), `target` (N, ...) int64; `weight` (C) is a buffer; entries of `ignore_index` do not count.
+    """
+
+    weight: Tensor | None
+
+    def __init__(
+        self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+    ) -> None:
         super().__init__(reduction)
+        self.register_buffer("weight", weight)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
-        return tenora_ops.nll_loss(input, target, ignore_index=self.ignore_index, reduction=self.reduction)
+        return tenora_ops.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
 
 
 class CrossEntropyLoss(NLLLoss):
-    """`NLLLoss` of `log_softmax(input)` over the classes: input `(N, C)` logits, target `(N,)` int64.
+    """`nn.functional.cross_entropy`: logits (N, C, ...) against class numbers (N, ...) or probabilities (N, C, ...).
 
     >>> import tenora
     >>> round(tenora.nn.CrossEntropyLoss()(tenora.zeros(2, 4), tenora.tensor([1, 3])).item(), 4)
     1.3863
     """
 
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        *,
+        ignore_index: int = -100,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
+        super().__init__(weight, ignore_index=ignore_index, reduction=reduction)
+        self.label_smoothing = label_smoothing
+
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
-        return tenora_ops.cross_entropy(
-            input, target, ignore_index=self.ignore_index, reduction=self.reduction
+        return functional.cross_entropy(
+            input, target, self.weight, self.ignore_index, self.reduction, self.label_smoothing
         )

@@ -103,6 +103,9 @@ class Module:
     _parameters: _Members
     _buffers: _Members
     _modules: _Members
+    _transient_buffers: set[str]
+    _forward_hooks: dict[int, Callable[[Module, tuple[Any, ...], Any], Any]]
+    _forward_pre_hooks: dict[int, Callable[[Module, tuple[Any, ...]], Any]]
 
     def __init__(self) -> None:
         attributes = self.__dict__

@@ -37,7 +37,7 @@ class Parameter(Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         known = memo.get(id(self))
         if known is not None:
-            return known  # type: ignore[no-any-return]
+            return known
         copy = type(self)(self.detach().clone(), self.requires_grad)
         memo[id(self)] = copy
         return copy
