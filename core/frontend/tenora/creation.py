@@ -206,7 +206,9 @@ def randint(
             raise TypeError(
                 "[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,))."
             )
-        low, high, size = 0, low, high
+        return randint(
+            0, low, high, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad
+        )
     result = tenora_ops.randint(
         low, high, size, generator=generator, dtype=dtype, device=default_device(device)
     )
