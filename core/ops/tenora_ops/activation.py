@@ -188,6 +188,16 @@ def _gelu_backward(g: Any, x: Any, approximate: str) -> Any:
     return g * (cdf + x * ops.exp(x * x * -0.5) * (1 / math.sqrt(2 * math.pi)))
 
 
+def _gelu_curvature(x: Any, approximate: str) -> Any:
+    """The second derivative of gelu."""
+    if approximate == "tanh":
+        inner = ops.tanh((x + x * x * x * 0.044715) * GELU_SCALE)
+        slope, bend = (x * x * (3 * 0.044715) + 1) * GELU_SCALE, x * (6 * 0.044715 * GELU_SCALE)
+        square = 1 - inner * inner
+        return square * slope + x * 0.5 * square * (bend - inner * slope * slope * 2)
+    return ops.exp(x * x * -0.5) * ((2 - x * x) * (1 / math.sqrt(2 * math.pi)))
+
+
 def _gelu_backward_oracle(g: Any, x: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
         inner = np.tanh(GELU_SCALE * (x + 0.044715 * x**3))
@@ -230,6 +240,10 @@ gelu_backward = op(
         lambda draw: [s for s in binary(draw) if all(hasattr(a, "shape") for a in s.arguments)]
     ),
     composite=_gelu_backward,
+    vjp=lambda h, g, x, r, approximate: (
+        sum_to(ops.gelu_backward(h, x, approximate=approximate), g),
+        sum_to(h * g * _gelu_curvature(x, approximate), x),
+    ),
     oracle=_gelu_backward_oracle,
     doc="The gradient of gelu.",
     example="tenora.nn.functional.gelu(tenora.tensor([1.0], requires_grad=True)).sum().backward()",
