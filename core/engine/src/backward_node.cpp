@@ -14,18 +14,6 @@ namespace {
 
 using Grads = Values<TensorRef, 4>;
 
-class Busy {  // short lock of a node's saved tensors: two backwards may meet in one graph
-  public:
-    explicit Busy(Node* n) : n_(n) {
-        while (n_->busy.exchange(true, std::memory_order_acquire)) {
-        }
-    }
-    ~Busy() { n_->busy.store(false, std::memory_order_release); }
-
-  private:
-    Node* n_;
-};
-
 [[noreturn]] void refuse_freed(Node* n) {
     fail(ErrorKind::Runtime, "freed", n->name(),
          "Trying to backward through the graph a second time (or directly access saved tensors "

@@ -31,6 +31,18 @@ class GilFriendlyLock {
     std::mutex& mutex_;
 };
 
+class Busy {  // short lock of a node's saved tensors: two backwards may meet in one graph
+  public:
+    explicit Busy(Node* n) : n_(n) {
+        while (n_->busy.exchange(true, std::memory_order_acquire)) {
+        }
+    }
+    ~Busy() { n_->busy.store(false, std::memory_order_release); }
+
+  private:
+    Node* n_;
+};
+
 std::mutex& side_lock();  // retained tensors of all nodes; making of sides and extras
 std::mutex& view_lock();  // re-derivation of stale views
 NodeSide::PerOutput& per_output(Node* n, uint32_t output_nr);  // made on first use; under side_lock()

@@ -74,7 +74,9 @@ void save(Saved& s, const Recording& r, size_t slot, const Edge* edges) {
     }
     s.tensor = t;
     s.flags = edges[slot - r.out.size()].leaf() == t ? Saved::kBorrowed : Saved::kOwned;
-    if (s.flags == Saved::kOwned) t->retain();
+    if (s.flags == Saved::kBorrowed) return;
+    t->retain();
+    t->storage->saved.store(true, std::memory_order_relaxed);
 }
 
 void fill_edges(Edge* edges, uint64_t needs, std::span<const Operand> in) {

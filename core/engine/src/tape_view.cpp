@@ -205,6 +205,7 @@ void record_inplace(const Op& op, BackendId backend, Tensor* self, Tensor* old_s
     for (Operand& o : operands)
         if (o.tensor == self) o.tensor = old_self;
     NodeRef node = record_node(op, backend, needs, operands, attr, {&self, 1});
+    cut_saved(self, node.get());
     set_history(self, node.get(), 0);
     if (!self->is_view) return;
     Tensor* base = self->extra->base.get();

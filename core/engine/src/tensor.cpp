@@ -261,7 +261,9 @@ void set_window(Tensor* t, Storage* storage, std::span<const int64_t> shape, std
     storage->retain();
     Storage* old = t->storage;
     fill_window(t, storage, {copy, rank}, {copy + rank, rank}, numel, offset);
-    if (old) old->release();
+    if (!old) return;
+    if (old->saved.load(std::memory_order_relaxed)) storage->saved.store(true, std::memory_order_relaxed);
+    old->release();
 }
 
 void Tensor::destroy(Tensor* t) {

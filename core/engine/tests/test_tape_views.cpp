@@ -216,3 +216,78 @@ TEST(hooks_on_tensors_and_retained_gradients) {
 }
 
 int main(int argc, char** argv) { return tenora_test::run(argc, argv); }
+
+// ---- written in place after a node saved it: no count may be left over
+
+TEST(saved_operand_written_with_what_came_of_it_is_freed) {
+    set_up();
+    Baseline base;
+    {
+        TensorRef w = vec({5, 7}, true), x = vec({2, 3});
+        TensorRef y = mul(x.get(), w.get());  // saves x
+        inplace("add", x.get(), Operand(y.get()));
+        CHECK_THROWS(ErrorKind::Runtime, "[mul] one of the variables", backward(sum(x.get()).get()));
+    }
+    CHECK(base.holds());
+    {
+        TensorRef w = vec({5, 7}, true), h = scaled(w.get(), 2);
+        for (int i = 0; i < 50; ++i) inplace("add", h.get(), Operand(mul(h.get(), exp(h.get()).get()).get()));
+    }
+    CHECK(base.holds());
+}
+
+TEST(saved_base_written_through_a_view_is_freed) {
+    set_up();
+    Baseline base;
+    {
+        TensorRef w = tensor({5, 7, 1, 2}, {2, 2}, true), x = zeros({2, 2});
+        TensorRef y = mul(x.get(), w.get()), r = row(x.get(), 0);
+        inplace("add", r.get(), Operand(row(y.get(), 1).get()));
+        CHECK_THROWS(ErrorKind::Runtime, "[mul] one of the variables", backward(sum(x.get()).get()));
+    }
+    CHECK(base.holds());
+}
+
+TEST(saved_view_of_a_written_base_is_freed) {
+    set_up();
+    Baseline base;
+    {
+        TensorRef w = vec({5, 7}, true), x = zeros({2, 2}), r = row(x.get(), 0);
+        TensorRef y = mul(r.get(), w.get());  // saves the view
+        inplace("add", x.get(), Operand(y.get()));
+        CHECK_THROWS(ErrorKind::Runtime, "[mul] one of the variables", backward(sum(r.get()).get()));
+    }
+    CHECK(base.holds());
+    {
+        TensorRef x = tensor({1, 2, 3, 4}, {2, 2}, true), z = scaled(x.get(), 2),
+                  r = row(transposed(z.get()).get(), 0);
+        inplace("mul", z.get(), Operand(r.get()));  // the write's own node saves a view of its target
+    }
+    CHECK(base.holds());
+}
+
+TEST(cycle_over_two_saved_tensors_is_freed) {
+    set_up();
+    Baseline base;
+    for (bool first : {true, false}) {
+        TensorRef w = vec({5, 7}, true), x = vec({2, 3}), z = vec({1, 4});
+        TensorRef y = mul(x.get(), w.get()), q = mul(z.get(), w.get());
+        inplace("add", first ? z.get() : x.get(), Operand(first ? y.get() : q.get()));
+        inplace("add", first ? x.get() : z.get(), Operand(first ? q.get() : y.get()));
+    }
+    CHECK(base.holds());
+}
+
+TEST(writes_that_close_no_cycle_leave_saved_tensors_alone) {
+    set_up();
+    Baseline base;
+    {
+        TensorRef w = vec({5, 7}, true), x = vec({2, 3}), z = vec({1, 1}), v = vec({0, 0});
+        TensorRef y = mul(x.get(), w.get());
+        inplace("add", z.get(), Operand(y.get()));
+        inplace("add", v.get(), Operand(mul(z.get(), w.get()).get()));
+        backward(sum(v.get()).get());
+        CHECK(grad(w.get()) == (Doubles{2 * 2 * 5 + 1, 2 * 3 * 7 + 1}));
+    }
+    CHECK(base.holds());
+}

@@ -151,6 +151,9 @@ Node* history(Tensor* t);  // null for a leaf or a constant
 inline bool is_leaf(Tensor* t) { return !tracked(t) || t->node == nullptr; }
 void set_history(Tensor* t, Node* node, uint32_t output_nr);  // retains; replaces what t had
 void set_history(Tensor* t, NodeRef node, uint32_t output_nr);
+// Before a history is given to a tensor that existed already (written in place): no node below `fresh` may
+// hold the tensor, or the two would never be freed (tape_cycles.cpp).
+void cut_saved(Tensor* target, Node* fresh);
 Edge edge_of(Tensor* t);  // an owned edge to t's history; empty when untracked
 
 // Called by the dispatcher after a successful call with needs != 0.

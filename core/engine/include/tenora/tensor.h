@@ -67,8 +67,9 @@ struct Storage {
     uint8_t stream_slot =
         kNoSlot;       // slot of the stream it was allocated on (stream.h); kNoSlot: host order or foreign
     uint8_t kind = 0;  // storage.cpp: block, one with its header, foreign
-    uint8_t size_class = 0;                          // storage.cpp
-    void* block = nullptr;                           // allocator block, or null
+    uint8_t size_class = 0;          // storage.cpp
+    std::atomic<bool> saved{false};  // some node of the tape saved a window on it (tape_cycles.cpp)
+    void* block = nullptr;           // allocator block, or null
     void (*foreign_release)(void* owner) = nullptr;  // foreign memory: called once, on any thread
     void* owner = nullptr;
     std::atomic<uint64_t> streams{
