@@ -1,0 +1,60 @@
+"""What the event ring shows to Python: profiles, traces, forbidden copies, the counters of a device."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import tenora
+from tenora.accelerator import accelerator
+
+
+def test_a_profile_lists_kernels_in_order_and_nothing_after_it(backend: str) -> None:
+    a = tenora.ones(4)
+    with tenora.profiler.profile() as recorded:
+        (a + 1) * 2
+    a - 1
+    kernels = [event for event in recorded.events if event["kind"] == "kernel"]
+    assert [event["op"] for event in kernels] == ["add", "mul"]
+    assert {event["backend"] for event in kernels} == {backend}
+    assert recorded.dropped == 0
+
+
+def test_a_full_ring_says_how_much_it_dropped() -> None:
+    a = tenora.ones(4)
+    with tenora.profiler.profile(capacity=3) as recorded:
+        for _ in range(10):
+            a + 1
+    assert (len(recorded.events), recorded.dropped) == (3, 7)
+
+
+def test_a_chrome_trace_is_json_with_every_kernel(tmp_path: Path) -> None:
+    a = tenora.ones(4)
+    with tenora.profiler.profile() as recorded:
+        a + 1
+        a.exp()
+    recorded.export_chrome_trace(tmp_path / "trace.json")
+    trace = json.loads((tmp_path / "trace.json").read_text())
+    assert {"add", "exp"} <= {event["name"] for event in trace["traceEvents"]}
+
+
+def test_forbidden_copies_are_named_and_allowed_again_afterwards() -> None:
+    a, b = tenora.ones(3), tenora.ones(3, dtype=tenora.float64)
+    with tenora.no_hidden_copies():
+        a + a
+        with pytest.raises(tenora.HiddenCopyError, match="add"):
+            a + b
+    assert (a + b).dtype == tenora.float64
+
+
+def test_counters_of_a_device_follow_live_tensors() -> None:
+    cpu = accelerator("cpu")
+    before = cpu.memory_allocated()
+    a = tenora.empty(1 << 20)
+    assert cpu.memory_allocated() - before >= 4 << 20
+    assert cpu.max_memory_allocated() >= cpu.memory_allocated()
+    assert cpu.memory_reserved() >= cpu.memory_allocated()
+    del a
+    assert cpu.memory_allocated() == before
