@@ -21,20 +21,20 @@ enum Sides : int { kBothRows = 0, kRightScalar = 1, kLeftScalar = 2 };
 using UnaryRow = int32_t (*)(void* out, const void* in, int64_t n);
 using BinaryRow = int32_t (*)(void* out, const void* a, const void* b, int64_t n, int sides);
 
-#define TENORA_UNARY_OPS(X)                                                                                \
-    X(neg)                                                                                                 \
-    X(abs)                                                                                                 \
-    X(sign) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tanh) X(erf) X(floor) X(ceil) X(trunc) X(round)          \
-        X(logical_not) X(bitwise_not) X(isnan) X(relu) X(sigmoid) X(rsqrt) X(reciprocal) X(square) X(gelu) \
-            X(gelu_tanh)
+// clang-format off
+#define TENORA_UNARY_OPS(X)                                                                       \
+    X(neg) X(abs) X(sign) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tanh) X(erf) X(floor) X(ceil)     \
+    X(trunc) X(round) X(logical_not) X(bitwise_not) X(isnan) X(relu) X(sigmoid) X(rsqrt)          \
+    X(reciprocal) X(square) X(gelu) X(gelu_tanh)
 
-#define TENORA_BINARY_OPS(X)                                                                                 \
-    X(add)                                                                                                   \
-    X(sub)                                                                                                   \
-    X(mul) X(div) X(pow) X(maximum) X(minimum) X(floor_divide) X(remainder) X(atan2) X(eq) X(ne) X(lt) X(le) \
-        X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor) X(bitwise_and) X(bitwise_or) X(bitwise_xor)  \
-            X(threshold_backward) X(sigmoid_backward) X(tanh_backward) X(gelu_backward)                      \
-                X(gelu_tanh_backward)
+
+
+#define TENORA_BINARY_OPS(X)                                                                      \
+    X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(floor_divide) X(remainder)         \
+    X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor)      \
+    X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(threshold_backward) X(sigmoid_backward)         \
+    X(tanh_backward) X(gelu_backward) X(gelu_tanh_backward)
+// clang-format on
 
 #define TENORA_NAME(name) name,
 enum class Unary : int { TENORA_UNARY_OPS(TENORA_NAME) count };
