@@ -90,6 +90,7 @@ def test_optimizer_state_resumes_to_the_bit(name: str, backend: str) -> None:
     assert run(False) == run(True)
 
 
+WEIGHTS = np.array([0.5, 1.0, 2.0, 0.25])
 LOSSES: dict[str, Any] = {
     "cross_entropy": lambda f, x, y, r: f.nn.functional.cross_entropy(x, y, reduction=r),
     "cross_entropy ignore": lambda f, x, y, r: f.nn.functional.cross_entropy(
@@ -97,6 +98,14 @@ LOSSES: dict[str, Any] = {
     ),
     "nll": lambda f, x, y, r: f.nn.functional.nll_loss(f.nn.functional.log_softmax(x, 1), y, reduction=r),
     "mse": lambda f, x, y, r: f.nn.functional.mse_loss(x, x.detach() * 2 + 1, reduction=r),
+    "module with weights": lambda f, x, y, r: f.nn.CrossEntropyLoss(f.tensor(WEIGHTS), reduction=r)(x, y),
+    "module with smoothing": lambda f, x, y, r: f.nn.CrossEntropyLoss(
+        f.tensor(WEIGHTS), ignore_index=1, reduction=r, label_smoothing=0.1
+    )(x, y),
+    "module on probabilities": lambda f, x, y, r: f.nn.CrossEntropyLoss(reduction=r)(
+        x, f.nn.functional.softmax(x.detach() * 2, 1)
+    ),
+    "nll module with weights": lambda f, x, y, r: f.nn.NLLLoss(f.tensor(WEIGHTS), reduction=r)(x, y),
 }
 
 
