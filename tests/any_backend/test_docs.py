@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from conftest import pip_install, run_python
 
+import tenora  # noqa: F401 - the examples run where the ops are declared, as in any program
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 NAME = re.compile(r"`([^`\n]+)`")
