@@ -3,9 +3,15 @@
 Everything here is native and lives in `tenora_engine._engine`; the names are re-exported.
 """
 
-from tenora_engine import _engine
-from tenora_engine._decorate import decorate
-from tenora_engine._engine import *  # noqa: F403
+# isort: off
+from tenora_engine._processor import check_processor
+
+check_processor()
+
+from tenora_engine import _engine  # noqa: E402 - the native module only on a processor that can run it
+from tenora_engine._decorate import decorate  # noqa: E402
+from tenora_engine._engine import *  # noqa: E402, F403
+# isort: on
 
 _engine.set_decorator(decorate)
 _rebuild_tensor = _engine._rebuild_tensor
