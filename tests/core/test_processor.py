@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from tenora_engine import _processor
 
 OLD = "processor : 0\nflags\t\t: fpu sse2 ssse3 sse4_1 sse4_2 popcnt avx\n\nprocessor : 1\n"
