@@ -41,6 +41,7 @@ struct Capture {
 struct GraphTask {
     bool retain_graph = false, create_graph = false, anomaly = false;
     bool scratch = false;    // counters lie in the nodes
+    bool plain = false;      // so, one thread, all gradients, nothing recorded or watched: see run_simple()
     bool selective = false;  // only towards `captures`
     bool accumulate = true;  // captured gradients go into .grad
     bool multi =
@@ -107,6 +108,16 @@ void run_node_guarded(GraphTask& task, Node* n);  // errors land in the task
 
 // backward_node.cpp
 void run_node(GraphTask& task, Node* n);
+void check_version(Node* n, const Saved& s);
+[[noreturn]] void refuse_freed(Node* n);
+inline void use_backend_of(GraphTask& task, Node* n) {
+    uint8_t space = n->device.space;
+    modes().override_backend[space] =
+        n->backend != kNoBackend ? n->backend : task.modes.override_backend[space];
+}
+
+// backward_simple.cpp
+bool run_simple(GraphTask& task, Node* n);  // false: not a simple node, untouched
 
 // backward_leaf.cpp
 void finish_leaf(GraphTask& task, Tensor* leaf, TensorRef grad);

@@ -10,11 +10,7 @@
 
 namespace tenora {
 
-namespace {
-
-using Grads = Values<TensorRef, 4>;
-
-[[noreturn]] void refuse_freed(Node* n) {
+void refuse_freed(Node* n) {
     fail(ErrorKind::Runtime, "freed", n->name(),
          "Trying to backward through the graph a second time (or directly access saved tensors "
          "after they have already been freed). Saved intermediate values of the graph are freed when you "
@@ -33,6 +29,8 @@ void check_version(Node* n, const Saved& s) {
              std::to_string(s.tensor->version()) + ", expected version " + std::to_string(s.version) +
              ". Clone it before the in-place call, or find the call with anomaly mode.");
 }
+
+namespace {
 
 // The inputs of a node's Program, numbered as the Program does.
 struct Inputs {
@@ -242,16 +240,11 @@ uint32_t take_gradients(GraphTask& task, Node* n, std::span<TensorRef> grads, ui
     return *s.marks;
 }
 
-void use_backend_of(GraphTask& task, Node* n) {
-    uint8_t space = n->device.space;
-    modes().override_backend[space] =
-        n->backend != kNoBackend ? n->backend : task.modes.override_backend[space];
-}
-
 }  // namespace
 
 void run_node(GraphTask& task, Node* n) {
-    Grads grads(n->n_out);
+    if (run_simple(task, n)) return;
+    Values<TensorRef, 4> grads(n->n_out);
     uint64_t mask;
     uint32_t marks = take_gradients(task, n, grads.span(), &mask);
     use_backend_of(task, n);

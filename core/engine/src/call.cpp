@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "internal.h"
+#include "tape_internal.h"
 #include "tenora/hooks.h"
 #include "tenora/ring.h"
 #include "tenora/stream.h"
@@ -108,12 +109,12 @@ const KernelEntry* fast_entry(const Op& op, BackendId id, DType dtype) {
 
 // The kernel may write into operand 0, which no other operand overlaps in part.
 bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand> in, const Tensor* target,
-                 DType dtype) {
+                 DType dtype, bool alone) {
     if (!(entry->flags & TNR_KERNEL_INPLACE) || dtype != target->dtype || op.spec.checks_data ||
         op.spec.reads_self_for_inplace)
         return false;
     const Tensor* other = in.size() > 1 ? in[1].tensor : nullptr;
-    return !other || other == target || !share_memory(other, target);
+    return !other || other == target || alone || !share_memory(other, target);
 }
 
 // Runs the kernel. What the slow path knows how to deal with is returned; other failures are thrown.
@@ -145,9 +146,10 @@ bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand
     return status;
 }
 
-// Result in *out, or in `target` (operand 0 itself) for in-place calls. False: not a case for the fast path.
+// Result in *out, or in `target` (operand 0 itself) for in-place calls; `alone`: nobody else has its memory.
+// False: not a case for the fast path.
 bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
-               Tensor* target, BackendId* used) {
+               Tensor* target, BackendId* used, bool alone = false) {
     FastScalar number;
     const DLTensor* descriptors[2];
     tnr_call call;
@@ -156,7 +158,7 @@ bool fast_call(const Op& op, std::span<const Operand> in, std::span<const Attr> 
     *used = current_backend(x->device.space);
     const KernelEntry* entry = fast_entry(op, *used, x->dtype);
     DType dtype = op.fast_out == DType::None ? x->dtype : op.fast_out;
-    if (!entry || (target && !fast_target(op, entry, in, target, dtype))) return false;
+    if (!entry || (target && !fast_target(op, entry, in, target, dtype, alone))) return false;
     Tensor* result = target;
     if (!target) {
         *out = new_tensor(x->shape(), dtype, x->device);
@@ -321,10 +323,14 @@ void call(OpId id, std::span<const Operand> in, std::span<const Attr> attr, Tens
                   std::memory_order_relaxed);  // statistics: races lose counts
     uint64_t needs = modes_storage.grad && !modes_storage.inference ? needs_mask(in) : 0;
     BackendId used = kNoBackend;
-    bool done = o.fast_dtypes && in.size() == size_t(o.spec.n_in) &&
-                (fast_call(o, in, attr, out, nullptr, &used) || strided_call(o, in, attr, out, &used));
-    if (!done) used = slow_call(o, in, attr, out, {}, &needs);
-    if (needs && o.spec.differentiable && o.spec.implementation != Implementation::Function)
+    bool pointwise = o.fast_dtypes && in.size() == size_t(o.spec.n_in);
+    bool uniform = pointwise && fast_call(o, in, attr, out, nullptr, &used);
+    if (!uniform && !(pointwise && strided_call(o, in, attr, out, &used)))
+        used = slow_call(o, in, attr, out, {}, &needs);
+    if (!needs || !o.spec.differentiable || o.spec.implementation == Implementation::Function) return;
+    if (uniform && o.fast_out == DType::None)
+        record_uniform(o, used, needs, in, attr, out->get());
+    else
         record(o, used, needs, in, attr, out, o.spec.n_out);
 }
 
@@ -335,6 +341,13 @@ void call_raw(OpId id, std::span<const Operand> in, std::span<const Attr> attr, 
     bool done = o.fast_dtypes && in.size() == size_t(o.spec.n_in) &&
                 (fast_call(o, in, attr, out, nullptr, &used) || strided_call(o, in, attr, out, &used));
     if (!done) slow_call(o, in, attr, out, {}, nullptr);
+}
+
+// Into operand 0, whose memory nobody else has. False: not a case for the fast path.
+bool overwrite_fast(const Op& op, std::span<const Operand> in) {
+    BackendId used;
+    return op.fast_dtypes && in.size() == size_t(op.spec.n_in) &&
+           fast_call(op, in, {}, nullptr, in[0].tensor, &used, true);
 }
 
 // -------------------------------------------------------------------------------------------------

@@ -98,15 +98,6 @@ void find_reads(Program& p) {
         if (p.reads_attr[size_t(i)]) p.attr_inputs.push_back(uint16_t(i));
 }
 
-// `n_out` is not known here: an operand that is handed on
-// must have been saved, so only slot 0 counts as a gradient.
-void find_shortcuts(Program& p) {
-    p.hands_on = p.code.empty() && !p.dynamic;
-    for (int32_t o : p.outputs) p.hands_on = p.hands_on && o <= 0;
-    p.saves = !p.attr_inputs.empty() || !p.meta_inputs.empty() || p.data_inputs.size() > 1 ||
-              (p.data_inputs.size() == 1 && p.data_inputs[0] != 0);
-}
-
 // Adjoints of views and matrix products can add into what is there already.
 void find_accumulable(Program& p) {
     p.accumulable.clear();
@@ -143,6 +134,29 @@ void mark_reusable(Program& p) {
     }
 }
 
+// One pointwise call whose result is all there is: of gradients of one-output ops, see backward_simple.cpp.
+bool is_one_call(const Program& p) {
+    if (p.dynamic || p.code.size() != 1 || !p.meta_inputs.empty()) return false;
+    const Instruction& in = p.code[0];
+    if (in.is_attr || !in.reusable || in.n_attr || in.n_in > 2) return false;
+    for (int k = 0; k < in.n_in; ++k) {
+        TensorArg::Kind kind = p.tensor_args[in.first_in + k].kind;
+        if (kind != TensorArg::Kind::Slot && kind != TensorArg::Kind::Scalar) return false;
+    }
+    return std::all_of(p.outputs.begin(), p.outputs.end(),
+                       [&](int32_t o) { return o < 0 || o == int32_t(in.first_out); });
+}
+
+// `n_out` is not known here: an operand that is handed on
+// must have been saved, so only slot 0 counts as a gradient.
+void find_shortcuts(Program& p) {
+    p.hands_on = p.code.empty() && !p.dynamic;
+    for (int32_t o : p.outputs) p.hands_on = p.hands_on && o <= 0;
+    p.one_call = is_one_call(p);
+    p.saves = !p.attr_inputs.empty() || !p.meta_inputs.empty() || p.data_inputs.size() > 1 ||
+              (p.data_inputs.size() == 1 && p.data_inputs[0] != 0);
+}
+
 }  // namespace
 
 void compile(Program& p) {
@@ -150,8 +164,8 @@ void compile(Program& p) {
     mark_last_uses(p);
     find_reads(p);
     find_accumulable(p);
-    find_shortcuts(p);
     mark_reusable(p);
+    find_shortcuts(p);
 }
 
 }  // namespace tenora

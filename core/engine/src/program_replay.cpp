@@ -14,8 +14,7 @@
 
 namespace tenora {
 
-BackendId call_target(const Op& op, std::span<const Operand> in, std::span<const Attr> attr,
-                      std::span<Tensor* const> target);
+bool overwrite_fast(const Op& op, std::span<const Operand> in);
 
 namespace {
 
@@ -38,6 +37,14 @@ bool inplace_kernel(const Op& op, BackendId backend, DType dtype) {
     const KernelEntry* kernel = tenora::op(op.kernel_op).kernels[backend].load(std::memory_order_acquire);
     return kernel && !kernel->supports && (kernel->flags & TNR_KERNEL_INPLACE) &&
            (kernel->dtypes & TNR_MASK(int(dtype)));
+}
+
+bool fits(std::span<const Operand> ins, const Tensor* target) {
+    for (const Operand& o : ins) {
+        if (o.tensor ? !like(o.tensor, target) : !o.has_scalar) return false;
+        if (!o.tensor && o.scalar.kind == Scalar::Kind::Complex && !is_complex(target->dtype)) return false;
+    }
+    return true;
 }
 
 class Replay {
@@ -161,29 +168,12 @@ class Replay {
             const TensorArg& a = p_.tensor_args[in.first_in + i];
             if (!(in.last_use >> i & 1) || a.kind != TensorArg::Kind::Slot) continue;
             TensorRef* mine = held(a.slot);
-            if (!mine || !overwritable(mine->get()) || !fits(ins, mine->get())) continue;
-            const Op& callee = op(in.op);
-            BackendId backend = current_backend((*mine)->device.space);
-            if (!inplace_kernel(callee, backend, (*mine)->dtype)) return false;
-            Tensor* target = mine->get();
-            if (i == 0)
-                call_target(callee, ins, {}, {&target, 1});  // the dispatcher's fast path
-            else
-                run_kernel(callee, backend, ins, {}, {&target, 1});
+            if (!mine || !*mine || !overwrite_operand(op(in.op), ins, i, mine->get())) continue;
             TensorRef taken = std::move(*mine);
             result(in.first_out) = std::move(taken);
             return true;
         }
         return false;
-    }
-
-    static bool fits(std::span<const Operand> ins, const Tensor* target) {
-        for (const Operand& o : ins) {
-            if (o.tensor ? !like(o.tensor, target) : !o.has_scalar) return false;
-            if (!o.tensor && o.scalar.kind == Scalar::Kind::Complex && !is_complex(target->dtype))
-                return false;
-        }
-        return true;
     }
 
     void drop(const Instruction& in) {
@@ -202,6 +192,15 @@ class Replay {
 };
 
 }  // namespace
+
+bool overwrite_operand(const Op& callee, std::span<const Operand> in, size_t i, Tensor* target) {
+    if (!overwritable(target)) return false;
+    if (i == 0 && overwrite_fast(callee, in)) return true;
+    BackendId backend = current_backend(target->device.space);
+    if (!fits(in, target) || !inplace_kernel(callee, backend, target->dtype)) return false;
+    run_kernel(callee, backend, in, {}, {&target, 1});
+    return true;
+}
 
 void replay(const Program& p, std::span<Tensor* const> tensors, std::span<const Attr> attrs,
             std::span<TensorRef> outputs, const ReplayOptions& options) {

@@ -15,6 +15,10 @@ struct NodeSizes {
 Node* new_node(const NodeSizes& sizes);  // one pool block, arrays zeroed; next sequence number of this thread
 void release_saved(Saved* saved, size_t count);
 
+// record() for a call of one result whose shape and dtype all its tensors have.
+void record_uniform(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
+                    std::span<const Attr> attr, Tensor* result);
+
 SavedMeta* write_meta(SavedMeta* at, const Tensor* t);  // returns the next place
 inline size_t meta_size(const Tensor* t) { return sizeof(SavedMeta) + size_t(t->dl.ndim) * sizeof(int64_t); }
 

@@ -137,17 +137,8 @@ NodeRef record_complex(const Op& op, BackendId backend, uint64_t needs, std::spa
     return record_node(op, backend, needs, operands, attr, out);
 }
 
-}  // namespace
-
-NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
-                    std::span<const Attr> attr, std::span<Tensor* const> out) {
-    if (!out.empty() && std::any_of(in.begin(), in.end(), complex_number)) [[unlikely]]
-        return record_complex(op, backend, needs, in, attr, out);
-    const Tensor* first = out.empty() ? nullptr : out[0];
-    const Program* program = vjp_program(op, make_key(op, needs, in, first, attr), needs, in, first, attr);
-    if (in.size() > 0xffff) [[unlikely]]
-        fail(ErrorKind::Value, "argument", op.display(),
-             "more than 65535 operands in one recorded call. Split the call.");
+NodeRef make_node(const Op& op, BackendId backend, const Program* program, uint64_t needs,
+                  std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> out) {
     Recording r{op, *program, in, attr, out};
     bool plain = !program->saves && out.size() == 1;  // edges are all there is
     NodeSizes sizes;
@@ -160,12 +151,40 @@ NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<c
     n->op = op.id;
     n->backend = backend;
     n->program = program;
-    n->device = first ? first->device : Device{};
+    n->device = out.empty() ? Device{} : out[0]->device;
     fill_edges(n->edges(), needs, in);
     if (!plain) fill_saved(n, r);
     if (modes().anomaly || n->device.space != 0) [[unlikely]]
         fill_rare(n);
     return ref;
+}
+
+}  // namespace
+
+NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
+                    std::span<const Attr> attr, std::span<Tensor* const> out) {
+    if (!out.empty() && std::any_of(in.begin(), in.end(), complex_number)) [[unlikely]]
+        return record_complex(op, backend, needs, in, attr, out);
+    const Tensor* first = out.empty() ? nullptr : out[0];
+    const Program* program = vjp_program(op, make_key(op, needs, in, first, attr), needs, in, first, attr);
+    if (in.size() > 0xffff) [[unlikely]]
+        fail(ErrorKind::Value, "argument", op.display(),
+             "more than 65535 operands in one recorded call. Split the call.");
+    return make_node(op, backend, program, needs, in, attr, out);
+}
+
+void record_uniform(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
+                    std::span<const Attr> attr, Tensor* result) {
+    if (!(op.spec.output_differentiable & 1) || !is_differentiable(result->dtype)) return;
+    ProgramKey key{in.size() | needs << 4, 0};  // what make_key() would find out, at most two operands
+    if (is_complex(result->dtype) || !attr.empty()) [[unlikely]]
+        key = make_key(op, needs, in, result, attr);
+    else
+        for (size_t i = 0; i < in.size(); ++i)
+            if (!in[i].tensor) key.operands |= uint64_t(kScalar) << (16 + 4 * i);
+    const Program* program = vjp_program(op, key, needs, in, result, attr);
+    NodeRef node = make_node(op, backend, program, needs, in, attr, {&result, 1});
+    result->node = node.take();  // new, so there is nothing to replace
 }
 
 void record(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,

@@ -109,6 +109,7 @@ class Program {
     std::vector<uint16_t> accumulable;  // outputs that may be added into a buffer by what computes them
     int n_slots = 0, n_attr_slots = 0;
     bool hands_on = false;    // no code, outputs are gradients: nothing but hand them on
+    bool one_call = false;    // one pointwise call of gradient 0, saved tensors and constants
     bool saves = false;       // reads more than gradients
     bool dynamic = false;     // no code: call hooks().call_formula instead
     uint64_t needs = 0;       // gradient Programs: mask it was made for (see needs_bit)
@@ -217,6 +218,9 @@ inline void replay(const Program& p, std::span<Tensor* const> tensors, std::span
                    bool recording, std::span<TensorRef> outputs, TensorRef* accumulate_into = nullptr) {
     replay(p, tensors, attrs, outputs, ReplayOptions{recording, accumulate_into, nullptr});
 }
+
+// Runs a pointwise call into its operand `i`, if replay holds it alone, the kernel may and the result fits.
+bool overwrite_operand(const Op& callee, std::span<const Operand> in, size_t i, Tensor* target);
 
 // Attribute inputs of a composite Program for a call: `slots`
 // (attr.size() + in.size()) = attributes, then operand numbers.
