@@ -79,7 +79,9 @@ def format_tensor(tensor: Tensor) -> str:
         if plain.ndim != 1:
             suffixes.insert(0, f"size={tuple(plain.shape)}")
     else:
-        body = _format_array(_host_array(plain), len(_PREFIX))
+        summarise = plain.numel() > _options.threshold
+        shown = _without_repeats(plain) if summarise else plain
+        body = _format_array(_host_array(shown), len(_PREFIX), summarise)
     text = _PREFIX + body
     for suffix in suffixes:
         last = len(text) - text.rfind("\n") - 1
@@ -89,6 +91,13 @@ def format_tensor(tensor: Tensor) -> str:
             else f",\n{' ' * len(_PREFIX)}{suffix}"
         )
     return text + ")"
+
+
+def _without_repeats(tensor: Tensor) -> Tensor:
+    """Expanded dimensions cut to what is printed of them: they may be larger than any memory."""
+    enough = 2 * _options.edgeitems + 1  # one more than the edges, so that the dots stay
+    cut = tuple(slice(0, enough) if stride == 0 else slice(None) for stride in tensor.stride())
+    return tensor[cut] if tensor.ndim else tensor
 
 
 def _host_array(tensor: Tensor) -> np.ndarray[Any, Any]:
@@ -115,12 +124,12 @@ def _suffixes(tensor: Tensor) -> list[str]:
     return suffixes
 
 
-def _format_array(array: np.ndarray[Any, Any], indent: int) -> str:
-    visible = _visible(array)
+def _format_array(array: np.ndarray[Any, Any], indent: int, summarise: bool) -> str:
+    visible = _visible(array) if summarise else array
     one, width = _formatter(visible)
     if array.ndim == 0:
         return one(array[()]).strip()
-    return _nested(array, one, width, indent, array.size > _options.threshold)
+    return _nested(array, one, width, indent, summarise)
 
 
 def _edges(size: int, summarise: bool) -> tuple[list[int], list[int]]:
@@ -148,9 +157,7 @@ def _nested(
 
 
 def _visible(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The elements that will be printed: all, or the edges of a large array."""
-    if array.size <= _options.threshold:
-        return array
+    """The elements of a large array that will be printed."""
     for axis, size in enumerate(array.shape):
         head, tail = _edges(size, True)
         array = np.take(array, head + tail, axis=axis)
