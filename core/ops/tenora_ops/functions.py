@@ -128,6 +128,9 @@ for _method in (
 ):  # PyTorch's order of parameters; a list of tensors comes last in a signature
     _engine.set_tensor_method(_method.__name__, _method)
 
+_engine.set_tensor_method("real", property(ops.real, doc="The real part, a view."))
+_engine.set_tensor_method("imag", property(ops.imag, doc="The imaginary part, a view."))
+
 #: Operators that have an augmented form (`+=`).
 INPLACE_SLOTS = frozenset({"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"})
 _publish()
