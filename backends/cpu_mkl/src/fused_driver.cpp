@@ -103,45 +103,68 @@ int32_t two_inputs(const tnr_call* call) {
     return TNR_OK;
 }
 
-// Rows of the leading dimensions as one stride, if they run on without a gap.
-bool merged_rows(const DLTensor& t, int64_t& rows, int64_t& stride) {
+// Rows of the first `dims` dimensions as one stride, if they run on without a gap. An expanded dimension
+// has stride 0, so a stride of 0 does not say that none was seen yet.
+bool merged_rows(const DLTensor& t, int dims, int64_t& rows, int64_t& stride) {
     rows = 1;
     stride = 0;
-    for (int d = t.ndim - 2; d >= 0; --d) {
+    bool first = true;
+    for (int d = dims - 1; d >= 0; --d) {
         if (t.shape[d] == 1) continue;
-        if (stride == 0)
+        if (first)
             stride = t.strides[d];
         else if (t.strides[d] != stride * rows)
             return false;
+        first = false;
         rows *= t.shape[d];
     }
     return true;
 }
 
-// y (..., N) = x (..., K) w^T (N, K) + b (N)
+// A result without feature dimension (weight of rank 1) with one of size 1.
+struct WithFeatures {
+    int64_t shape[kMaxRank + 1], strides[kMaxRank + 1];
+    DLTensor tensor;
+
+    WithFeatures(const DLTensor& t, int rank) : tensor(t) {
+        for (int d = 0; d < rank; ++d) {
+            shape[d] = d < t.ndim ? t.shape[d] : 1;
+            strides[d] = d < t.ndim ? t.strides[d] : 1;
+        }
+        tensor.ndim = rank;
+        tensor.shape = shape;
+        tensor.strides = strides;
+    }
+};
+
+// y (..., N) = x (..., K) w^T (N, K) + b (N); w may be (K), then y is (...); b may be one number.
 int32_t linear(const tnr_call* call) {
-    const DLTensor &x = *call->in[0], &w = *call->in[1], &y = *call->out[0];
+    const DLTensor &x = *call->in[0], &w = *call->in[1];
     const DLTensor* bias = call->n_in > 2 ? call->in[2] : nullptr;
-    const int last = x.ndim - 1;
+    const WithFeatures result(*call->out[0], x.ndim);
+    const DLTensor& y = result.tensor;
+    const int last = x.ndim - 1, inner = w.ndim - 1;
+    const bool one_number = bias && (bias->ndim == 0 || bias->shape[0] == 1);
     const tnr_dtype dtype = dtype_of(x);
     Gemm g{1,
-           w.shape[0],
-           w.shape[1],
+           inner ? w.shape[0] : 1,
+           w.shape[inner],
            x.data,
            w.data,
            y.data,
            0,
            x.strides[last],
-           w.strides[1],
-           w.strides[0],
+           w.strides[inner],
+           inner ? w.strides[0] : 0,
            0,
            y.strides[last],
            call->accumulate != 0,
            1.0,
            bias ? bias->data : nullptr,
-           bias ? bias->strides[0] : 1};
+           bias && !one_number ? bias->strides[0] : 0};
     int64_t rows = 1;
-    if (merged_rows(x, g.m, g.a_row) && merged_rows(y, rows, g.c_row)) return matrix_product(g, dtype);
+    if (merged_rows(x, last, g.m, g.a_row) && merged_rows(y, last, rows, g.c_row))
+        return matrix_product(g, dtype);
     g.m = 1;
     int32_t status = TNR_OK;
     const size_t size = kSizes[dtype];
