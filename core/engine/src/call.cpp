@@ -34,7 +34,7 @@ bool fits(const Scalar& s, DType dtype) {
     if (!s.weak) return false;
     switch (s.kind) {
         case Scalar::Kind::Bool:
-            return true;
+            return false;  // rare, and the rule of sub refuses them
         case Scalar::Kind::Int:
             return dtype != DType::Bool;
         case Scalar::Kind::Float:
