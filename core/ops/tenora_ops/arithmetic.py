@@ -45,6 +45,7 @@ def exponents(draw: Draw) -> Iterable[Sample]:
             *found,
             sample(2, draw.array(2, 3, domain=power)),
             sample(draw.array(0), 3),
+            sample(draw.array(2, 1, 3), 1),
             sample(draw.array(), 0),
         ]
     base = Domain(0.2, 3.0)
