@@ -107,7 +107,9 @@ def test_pickle_of_foreign_memory() -> None:
     assert pickle.loads(pickle.dumps(x)).tolist() == array.tolist()
 
 
-@pytest.mark.parametrize("arguments", [(), (1,), (tenora.Tensor, None, (1,), (1,), 0, None, None, None, None)])
+@pytest.mark.parametrize(
+    "arguments", [(), (1,), (tenora.Tensor, None, (1,), (1,), 0, None, None, None, None)]
+)
 def test_rebuild_refuses_nonsense(arguments: tuple[Any, ...]) -> None:
     with pytest.raises((TypeError, ValueError)):
         _rebuild_tensor(*arguments)

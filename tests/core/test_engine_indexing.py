@@ -11,13 +11,39 @@ import tenora
 from tenora_engine._engine import trace_count
 
 BASIC: list[Any] = [
-    np.s_[0], np.s_[-1], np.s_[1, 2], np.s_[:, 1], np.s_[..., 1], np.s_[0, ..., 1], np.s_[None], np.s_[:, None, 1:], np.s_[::2],
-    np.s_[::-1], np.s_[:, ::-2], np.s_[5:2], np.s_[-100:100], np.s_[...], np.s_[()], np.s_[1, 2, 3], np.s_[True], np.s_[1:, -3:-1, ::3],
-]  # fmt: skip
+    np.s_[0],
+    np.s_[-1],
+    np.s_[1, 2],
+    np.s_[:, 1],
+    np.s_[..., 1],
+    np.s_[0, ..., 1],
+    np.s_[None],
+    np.s_[:, None, 1:],
+    np.s_[::2],
+    np.s_[::-1],
+    np.s_[:, ::-2],
+    np.s_[5:2],
+    np.s_[-100:100],
+    np.s_[...],
+    np.s_[()],
+    np.s_[1, 2, 3],
+    np.s_[True],
+    np.s_[1:, -3:-1, ::3],
+]
 ADVANCED: list[Any] = [
-    [1, 0], [[0, 1], [1, 0]], (slice(None), [2, 0, 1]), ([0, 1], [2, 0]), ([0, 1], slice(None), [3, 0]), (..., [0, 3]), (0, [1, 2]),
-    (None, [0, 1]), [-1, -2], ([[0], [1]], [0, 2]), (slice(None), slice(None, None, -1), [0, 0]), [],
-]  # fmt: skip
+    [1, 0],
+    [[0, 1], [1, 0]],
+    (slice(None), [2, 0, 1]),
+    ([0, 1], [2, 0]),
+    ([0, 1], slice(None), [3, 0]),
+    (..., [0, 3]),
+    (0, [1, 2]),
+    (None, [0, 1]),
+    [-1, -2],
+    ([[0], [1]], [0, 2]),
+    (slice(None), slice(None, None, -1), [0, 0]),
+    [],
+]
 
 
 def data() -> np.ndarray[Any, Any]:
@@ -104,10 +130,19 @@ def test_iteration_and_containment(backend: str) -> None:
 @pytest.mark.parametrize(
     ("key", "error"),
     [
-        (5, IndexError), (-4, IndexError), ((0, 0, 0), IndexError), ("a", IndexError), (1.5, IndexError), ((..., ...), IndexError),
-        ([0, 9], IndexError), (slice(0, 1, 0), ValueError), (slice("a"), TypeError), (np.array([1.5]), IndexError), ({}, IndexError),
+        (5, IndexError),
+        (-4, IndexError),
+        ((0, 0, 0), IndexError),
+        ("a", IndexError),
+        (1.5, IndexError),
+        ((..., ...), IndexError),
+        ([0, 9], IndexError),
+        (slice(0, 1, 0), ValueError),
+        (slice("a"), TypeError),
+        (np.array([1.5]), IndexError),
+        ({}, IndexError),
     ],
-)  # fmt: skip
+)
 def test_bad_keys(backend: str, key: Any, error: type[Exception]) -> None:
     x = tenora.zeros(2, 3)
     with pytest.raises(error):

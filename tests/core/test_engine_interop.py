@@ -75,7 +75,9 @@ def test_tensor_memory_outlives_the_tensor() -> None:
     assert array.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
 
 
-@pytest.mark.parametrize("array", [np.array(["a"]), np.array([object()], object), np.array([1], "M8[s]"), np.zeros(2, "i4,f4")])
+@pytest.mark.parametrize(
+    "array", [np.array(["a"]), np.array([object()], object), np.array([1], "M8[s]"), np.zeros(2, "i4,f4")]
+)
 def test_foreign_dtypes_are_type_errors(array: np.ndarray[Any, Any]) -> None:
     with pytest.raises(TypeError, match="dtype"):
         tenora.from_numpy(array)
@@ -200,15 +202,24 @@ def test_data_kinds() -> None:
 
 @pytest.mark.parametrize(
     ("data", "error"),
-    [([[1], [2, 3]], ValueError), ([[1, 2], 3], (ValueError, TypeError)), ("abc", TypeError), ([None], TypeError), ({1: 2}, TypeError),
-     ([2**64], RuntimeError), (object(), TypeError)],
+    [
+        ([[1], [2, 3]], ValueError),
+        ([[1, 2], 3], (ValueError, TypeError)),
+        ("abc", TypeError),
+        ([None], TypeError),
+        ({1: 2}, TypeError),
+        ([2**64], RuntimeError),
+        (object(), TypeError),
+    ],
 )
 def test_bad_data(data: Any, error: Any) -> None:
     with pytest.raises(error):
         tenora.tensor(data)
 
 
-@pytest.mark.parametrize("value", [0.0, 1.0, -2.5, 65504.0, 65520.0, 6e-8, 1e-9, 5.96e-8, float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "value", [0.0, 1.0, -2.5, 65504.0, 65520.0, 6e-8, 1e-9, 5.96e-8, float("inf"), float("-inf")]
+)
 def test_half_conversion_matches_numpy(value: float) -> None:
     x = tenora.tensor(value, dtype=tenora.float16)
     with np.errstate(over="ignore"):

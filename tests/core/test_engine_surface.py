@@ -252,11 +252,21 @@ def test_stub_names_everything_public() -> None:
     stub = Path(tenora_engine.__file__).parent / "_engine.pyi"
     tree = ast.parse(stub.read_text())
     named = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-    named |= {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    named |= {
+        n.target.id for n in tree.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+    }
     public = {n for n in dir(_engine) if not n.startswith("_")}
     assert public - named == set()
     classes = {n.name: n for n in tree.body if isinstance(n, ast.ClassDef)}
-    native = {n for n, v in vars(_engine.Tensor).items() if type(v).__name__ in ("method_descriptor", "getset_descriptor")}
+    native = {
+        n
+        for n, v in vars(_engine.Tensor).items()
+        if type(v).__name__ in ("method_descriptor", "getset_descriptor")
+    }
     members = {n.name for n in classes["Tensor"].body if isinstance(n, ast.FunctionDef)}
-    members |= {n.target.id for n in classes["Tensor"].body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    members |= {
+        n.target.id
+        for n in classes["Tensor"].body
+        if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
+    }
     assert {n for n in native if not n.startswith("__")} - members == set()

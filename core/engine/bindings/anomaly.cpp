@@ -27,7 +27,8 @@ void* capture_trace() {
 std::string format_trace(void* p) {
     GilGuard gil;
     auto* payload = static_cast<Payload*>(p);
-    return payload && payload->object && PyUnicode_Check(payload->object) ? to_text(payload->object) : std::string();
+    return payload && payload->object && PyUnicode_Check(payload->object) ? to_text(payload->object)
+                                                                          : std::string();
 }
 
 }  // namespace

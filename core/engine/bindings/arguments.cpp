@@ -4,8 +4,8 @@
 
 #include "generator_object.h"
 #include "plain_types.h"
-#include "tensor_object.h"
 #include "tenora/hooks.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -30,7 +30,8 @@ bool is_index_like(PyObject* o) {
 
 [[noreturn]] void too_large() {
     PyErr_Clear();
-    raise_kind(ErrorKind::Runtime, "value", "", "integer is out of range: got more than 64 bits, expected -2**63 <= i < 2**63.");
+    raise_kind(ErrorKind::Runtime, "value", "",
+               "integer is out of range: got more than 64 bits, expected -2**63 <= i < 2**63.");
 }
 
 int64_t long_value(PyObject* o) {
@@ -84,9 +85,11 @@ Fit span_attribute(PyObject* o, Arguments& a, Attr* out) {
     Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
     int64_t* data = a.ints(size_t(n));
     for (Py_ssize_t i = 0; i < n; ++i) {
-        if (i >= PySequence_Fast_GET_SIZE(o)) raise(PyExc_RuntimeError, "a list changed its size while it was read");
+        if (i >= PySequence_Fast_GET_SIZE(o))
+            raise(PyExc_RuntimeError, "a list changed its size while it was read");
         PyRef item = PyRef::borrow(PySequence_Fast_GET_ITEM(o, i));
-        if (!to_int64(item.get(), &data[i])) return has_tenora_op(item.get()) ? foreign(a, item.get()) : Fit::No;
+        if (!to_int64(item.get(), &data[i]))
+            return has_tenora_op(item.get()) ? foreign(a, item.get()) : Fit::No;
     }
     *out = attr_span({data, size_t(n)});
     return Fit::Yes;
@@ -113,9 +116,25 @@ Fit scalar_attribute(PyObject* o, Attr* out) {
     Scalar s;
     if (!to_scalar(o, &s)) return Fit::No;
     if (s.kind == Scalar::Kind::Complex) {
-        raise_kind(ErrorKind::NotImplemented, "dtype", "", "a complex number cannot be an attribute here: pass it as a tensor.");
+        raise_kind(ErrorKind::NotImplemented, "dtype", "",
+                   "a complex number cannot be an attribute here: pass it as a tensor.");
     }
     *out = attr_scalar(s);
+    return Fit::Yes;
+}
+
+Fit bool_attribute(PyObject* o, Attr* out) {
+    bool numpy_bool =
+        is_numpy_scalar(o) && std::string_view(Py_TYPE(o)->tp_name).substr(0, 10) == "numpy.bool";
+    if (!PyBool_Check(o) && !numpy_bool) return Fit::No;
+    *out = attr_bool(numpy_bool ? PyObject_IsTrue(o) == 1 : o == Py_True);
+    return Fit::Yes;
+}
+
+Fit device_attribute(PyObject* o, Attr* out) {
+    if (!is_device(o) && !PyUnicode_Check(o)) return Fit::No;
+    Device device = resolve_device(o, "");
+    *out = attr_int(int64_t(device.space) << 8 | device.index);
     return Fit::Yes;
 }
 
@@ -128,10 +147,48 @@ Fit text_attribute(PyObject* o, Attr* out) {
     return Fit::Yes;
 }
 
+Fit typed_attribute(ParamType type, PyObject* o, Arguments& a, Attr* out) {
+    int64_t i;
+    double f;
+    DType dtype;
+    switch (type) {
+        case ParamType::Int:
+            if (!to_int64(o, &i)) return Fit::No;
+            *out = attr_int(i);
+            return Fit::Yes;
+        case ParamType::Float:
+            if (!to_double(o, &f)) return Fit::No;
+            *out = attr_float(f);
+            return Fit::Yes;
+        case ParamType::DType:
+            if (!to_dtype(o, &dtype)) return Fit::No;
+            *out = attr_dtype(dtype);
+            return Fit::Yes;
+        case ParamType::Generator:
+            if (!is_generator(o)) return Fit::No;
+            *out = attr_int(reinterpret_cast<int64_t>(generator_of(o)));
+            return Fit::Yes;
+        case ParamType::Bool:
+            return bool_attribute(o, out);
+        case ParamType::Scalar:
+            return scalar_attribute(o, out);
+        case ParamType::IntList:
+            return span_attribute(o, a, out);
+        case ParamType::String:
+            return text_attribute(o, out);
+        case ParamType::Device:
+            return device_attribute(o, out);
+        default:
+            return Fit::No;
+    }
+}
+
 }  // namespace
 
 bool has_tenora_op(PyObject* o) {
-    if (is_exact_tensor(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyTuple_CheckExact(o) || PyList_CheckExact(o)) return false;
+    if (is_exact_tensor(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyTuple_CheckExact(o) ||
+        PyList_CheckExact(o))
+        return false;
     return _PyType_Lookup(Py_TYPE(o), tenora_op_name()) != nullptr;
 }
 
@@ -140,12 +197,18 @@ bool is_number(PyObject* o) {
 }
 
 bool to_scalar(PyObject* o, Scalar* out) {
-    if (PyFloat_Check(o)) *out = Scalar::from_float(PyFloat_AS_DOUBLE(o));
-    else if (PyBool_Check(o)) *out = Scalar::from_bool(o == Py_True);
-    else if (PyLong_Check(o)) *out = Scalar::from_int(long_value(o));
-    else if (PyComplex_Check(o)) *out = Scalar::from_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
-    else if (is_numpy_scalar(o)) return numpy_scalar(o, out);
-    else return false;
+    if (PyFloat_Check(o))
+        *out = Scalar::from_float(PyFloat_AS_DOUBLE(o));
+    else if (PyBool_Check(o))
+        *out = Scalar::from_bool(o == Py_True);
+    else if (PyLong_Check(o))
+        *out = Scalar::from_int(long_value(o));
+    else if (PyComplex_Check(o))
+        *out = Scalar::from_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
+    else if (is_numpy_scalar(o))
+        return numpy_scalar(o, out);
+    else
+        return false;
     return true;
 }
 
@@ -162,16 +225,20 @@ bool to_int64(PyObject* o, int64_t* out) {
 
 int64_t int64_argument(PyObject* o, const char* what) {
     int64_t v;
-    if (!to_int64(o, &v)) raise(PyExc_TypeError, std::string(what) + " is not an integer: got " + type_name(o) + ".");
+    if (!to_int64(o, &v))
+        raise(PyExc_TypeError, std::string(what) + " is not an integer: got " + type_name(o) + ".");
     return v;
 }
 
 std::vector<int64_t> ints_argument(PyObject* o, const char* op, const char* what) {
     Arguments a;
     Attr attr{};
-    PyRef sequence = PyList_Check(o) || PyTuple_Check(o) || !PySequence_Check(o) || is_tensor(o) ? PyRef::borrow(o) : own(PySequence_Tuple(o));
+    PyRef sequence = PyList_Check(o) || PyTuple_Check(o) || !PySequence_Check(o) || is_tensor(o)
+                         ? PyRef::borrow(o)
+                         : own(PySequence_Tuple(o));
     if (span_attribute(sequence.get(), a, &attr) != Fit::Yes) {
-        raise_kind(ErrorKind::Type, "type", op, std::string(what) + " is wrong: got " + type_name(o) + ", expected ints.");
+        raise_kind(ErrorKind::Type, "type", op,
+                   std::string(what) + " is wrong: got " + type_name(o) + ", expected ints.");
     }
     return {attr.value.span, attr.value.span + attr.count};
 }
@@ -191,43 +258,7 @@ Fit to_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out) {
         *out = attr_none();
         return param.optional ? Fit::Yes : Fit::No;
     }
-    Fit fit = Fit::No;
-    int64_t i;
-    double f;
-    switch (param.type) {
-        case ParamType::Int:
-            if (to_int64(o, &i)) { *out = attr_int(i); return Fit::Yes; }
-            break;
-        case ParamType::Float:
-            if (to_double(o, &f)) { *out = attr_float(f); return Fit::Yes; }
-            break;
-        case ParamType::Bool:
-            if (PyBool_Check(o)) { *out = attr_bool(o == Py_True); return Fit::Yes; }
-            if (is_numpy_scalar(o) && std::string_view(Py_TYPE(o)->tp_name).substr(0, 10) == "numpy.bool") {
-                *out = attr_bool(PyObject_IsTrue(o) == 1);
-                return Fit::Yes;
-            }
-            break;
-        case ParamType::Scalar: fit = scalar_attribute(o, out); break;
-        case ParamType::IntList: fit = span_attribute(o, a, out); break;
-        case ParamType::String: fit = text_attribute(o, out); break;
-        case ParamType::DType: {
-            DType dtype;
-            if (to_dtype(o, &dtype)) { *out = attr_dtype(dtype); return Fit::Yes; }
-            break;
-        }
-        case ParamType::Device:
-            if (is_device(o) || PyUnicode_Check(o)) {
-                Device device = resolve_device(o, "");
-                *out = attr_int(int64_t(device.space) << 8 | device.index);
-                return Fit::Yes;
-            }
-            break;
-        case ParamType::Generator:
-            if (is_generator(o)) { *out = attr_int(reinterpret_cast<int64_t>(generator_of(o))); return Fit::Yes; }
-            break;
-        default: break;
-    }
+    Fit fit = typed_attribute(param.type, o, a, out);
     if (fit == Fit::No && has_tenora_op(o)) return foreign(a, o);
     if (fit == Fit::No && param.type == ParamType::Scalar && is_tensor(o) && impl_of(o)->numel == 1) {
         PyRef item = own(PyObject_CallMethod(o, "item", nullptr));
@@ -239,32 +270,45 @@ Fit to_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out) {
 Attr attribute_argument(const Param& param, PyObject* o, Arguments& a, const char* op) {
     Attr attr{};
     if (to_attribute(param, o, a, &attr) == Fit::Yes) return attr;
-    raise_kind(ErrorKind::Type, "type", op, param.name + " is wrong: got " + type_name(o) + ", expected " + type_text(param.type) + ".");
+    raise_kind(ErrorKind::Type, "type", op,
+               param.name + " is wrong: got " + type_name(o) + ", expected " + type_text(param.type) + ".");
 }
 
 PyObject* scalar_object(const Scalar& s) {
     switch (s.kind) {
-        case Scalar::Kind::Bool: return new_bool(s.i != 0);
-        case Scalar::Kind::Int: return check(PyLong_FromLongLong(s.i));
-        case Scalar::Kind::Float: return check(PyFloat_FromDouble(s.f));
-        default: return check(PyComplex_FromDoubles(s.f, s.imag));
+        case Scalar::Kind::Bool:
+            return new_bool(s.i != 0);
+        case Scalar::Kind::Int:
+            return check(PyLong_FromLongLong(s.i));
+        case Scalar::Kind::Float:
+            return check(PyFloat_FromDouble(s.f));
+        default:
+            return check(PyComplex_FromDoubles(s.f, s.imag));
     }
 }
 
 PyObject* attribute_object(const Attr& attr) {
     switch (attr.kind) {
-        case TNR_ATTR_NONE: return new_none();
-        case TNR_ATTR_I64: return check(PyLong_FromLongLong(attr.value.i64));
-        case TNR_ATTR_F64: return check(PyFloat_FromDouble(attr.value.f64));
-        case TNR_ATTR_BOOL: return new_bool(attr.value.i64 != 0);
-        case TNR_ATTR_DTYPE: return Py_NewRef(dtype_object(DType(attr.value.i64)));
-        case TNR_ATTR_SPAN: return tuple_of({attr.value.span, attr.count});
-        case TNR_ATTR_STRING: return text({attr.value.string, attr.count}).release();
+        case TNR_ATTR_NONE:
+            return new_none();
+        case TNR_ATTR_I64:
+            return check(PyLong_FromLongLong(attr.value.i64));
+        case TNR_ATTR_F64:
+            return check(PyFloat_FromDouble(attr.value.f64));
+        case TNR_ATTR_BOOL:
+            return new_bool(attr.value.i64 != 0);
+        case TNR_ATTR_DTYPE:
+            return Py_NewRef(dtype_object(DType(attr.value.i64)));
+        case TNR_ATTR_SPAN:
+            return tuple_of({attr.value.span, attr.count});
+        case TNR_ATTR_STRING:
+            return text({attr.value.string, attr.count}).release();
         case TNR_ATTR_SCALAR:
             if (attr.dtype == TNR_BOOL) return new_bool(attr.value.i64 != 0);
             if (attr.dtype == TNR_I64) return check(PyLong_FromLongLong(attr.value.i64));
             return check(PyFloat_FromDouble(attr.value.f64));
-        default: raise(PyExc_SystemError, "unknown attribute kind");
+        default:
+            raise(PyExc_SystemError, "unknown attribute kind");
     }
 }
 

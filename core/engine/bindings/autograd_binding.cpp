@@ -4,9 +4,9 @@
 
 #include "autograd_objects.h"
 #include "module_parts.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
 #include "tenora/modes.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -53,13 +53,15 @@ struct Call {
     }
 };
 
-void run_backward_call(PyObject* roots, PyObject* grads, PyObject* inputs, PyObject* retain, PyObject* create, const char* op) {
+void run_backward_call(PyObject* roots, PyObject* grads, PyObject* inputs, PyObject* retain, PyObject* create,
+                       const char* op) {
     Call c;
     c.roots = tensor_list(roots, op, "a root", false);
     c.grads = tensor_list(grads, op, "a gradient", true);
     c.inputs = tensor_list(inputs, op, "an input", false);
     if (inputs && inputs != Py_None && c.inputs.raw.empty()) {
-        raise_kind(ErrorKind::Runtime, "autograd", op, "inputs is empty: expected at least one tensor, or None for all leaves.");
+        raise_kind(ErrorKind::Runtime, "autograd", op,
+                   "inputs is empty: expected at least one tensor, or None for all leaves.");
     }
     c.request.create_graph = flag(create, false);
     c.request.retain_graph = flag(retain, c.request.create_graph);
@@ -70,7 +72,9 @@ void run_backward_call(PyObject* roots, PyObject* grads, PyObject* inputs, PyObj
 PyObject* backward(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *roots, *grads = nullptr, *inputs = nullptr, *retain = nullptr, *create = nullptr;
     static const char* names[] = {"roots", "grads", "inputs", "retain_graph", "create_graph", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:backward", const_cast<char**>(names), &roots, &grads, &inputs, &retain, &create)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OOOO:backward", const_cast<char**>(names), &roots,
+                                     &grads, &inputs, &retain, &create))
+        return nullptr;
     return guarded([&] {
         run_backward_call(roots, grads, inputs, retain, create, "backward");
         return new_none();
@@ -79,14 +83,19 @@ PyObject* backward(PyObject*, PyObject* args, PyObject* kwargs) {
 
 PyObject* grad(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *outputs, *inputs, *grads = nullptr, *retain = nullptr, *create = nullptr, *unused = nullptr;
-    static const char* names[] = {"outputs", "inputs", "grads", "retain_graph", "create_graph", "allow_unused", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOOO:grad", const_cast<char**>(names), &outputs, &inputs, &grads, &retain, &create, &unused)) return nullptr;
+    static const char* names[] = {"outputs",      "inputs",       "grads", "retain_graph",
+                                  "create_graph", "allow_unused", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOOO:grad", const_cast<char**>(names), &outputs,
+                                     &inputs, &grads, &retain, &create, &unused))
+        return nullptr;
     return guarded([&] {
         Call c;
         c.roots = tensor_list(outputs, "grad", "an output", false);
         c.inputs = tensor_list(inputs, "grad", "an input", false);
         c.grads = tensor_list(grads, "grad", "a gradient", true);
-        if (c.inputs.raw.empty()) raise_kind(ErrorKind::Value, "autograd", "grad", "inputs is empty: expected at least one tensor.");
+        if (c.inputs.raw.empty())
+            raise_kind(ErrorKind::Value, "autograd", "grad",
+                       "inputs is empty: expected at least one tensor.");
         c.request.create_graph = flag(create, false);
         c.request.retain_graph = flag(retain, c.request.create_graph);
         c.request.allow_unused = flag(unused, false);
@@ -94,16 +103,19 @@ PyObject* grad(PyObject*, PyObject* args, PyObject* kwargs) {
         std::vector<TensorRef> results = c.run();
         PyRef tuple = own(PyTuple_New(Py_ssize_t(results.size())));
         for (size_t i = 0; i < results.size(); ++i) {
-            PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), results[i] ? check(wrap(std::move(results[i]))) : new_none());
+            PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
+                             results[i] ? check(wrap(std::move(results[i]))) : new_none());
         }
         return tuple.release();
     });
 }
 
-template <bool Modes::*Member>
-PyObject* get_mode(PyObject*, PyObject*) { return new_bool(modes().*Member); }
+template <bool Modes::* Member>
+PyObject* get_mode(PyObject*, PyObject*) {
+    return new_bool(modes().*Member);
+}
 
-template <bool Modes::*Member>
+template <bool Modes::* Member>
 PyObject* set_mode(PyObject*, PyObject* value) {
     if (!PyBool_Check(value)) {
         PyErr_SetString(PyExc_TypeError, "expected True or False");
@@ -121,16 +133,23 @@ PyObject* set_gc_walk_binding(PyObject*, PyObject* value) {
 
 PyMethodDef functions[] = {
     {"backward", keyword_method(backward), METH_VARARGS | METH_KEYWORDS,
-     "backward(roots, grads=None, inputs=None, retain_graph=None, create_graph=False): accumulates into the leaves."},
+     "backward(roots, grads=None, inputs=None, retain_graph=None, create_graph=False): accumulates into the "
+     "leaves."},
     {"grad", keyword_method(grad), METH_VARARGS | METH_KEYWORDS,
-     "grad(outputs, inputs, grads=None, retain_graph=None, create_graph=False, allow_unused=False) -> tuple."},
+     "grad(outputs, inputs, grads=None, retain_graph=None, create_graph=False, allow_unused=False) -> "
+     "tuple."},
     {"python_node", keyword_method(python_node_binding), METH_VARARGS | METH_KEYWORDS,
-     "python_node(context, inputs, outputs, *, dirty=(), non_differentiable=(), name='Function', materialize_grads=True) -> tuple."},
-    {"set_grad_enabled", set_mode<&Modes::grad>, METH_O, "Sets this thread's grad mode; returns the old one."},
-    {"is_grad_enabled", get_mode<&Modes::grad>, METH_NOARGS, "True when operations are recorded on this thread."},
-    {"set_inference_mode", set_mode<&Modes::inference>, METH_O, "Sets this thread's inference mode; returns the old one."},
+     "python_node(context, inputs, outputs, *, dirty=(), non_differentiable=(), name='Function', "
+     "materialize_grads=True) -> tuple."},
+    {"set_grad_enabled", set_mode<&Modes::grad>, METH_O,
+     "Sets this thread's grad mode; returns the old one."},
+    {"is_grad_enabled", get_mode<&Modes::grad>, METH_NOARGS,
+     "True when operations are recorded on this thread."},
+    {"set_inference_mode", set_mode<&Modes::inference>, METH_O,
+     "Sets this thread's inference mode; returns the old one."},
     {"is_inference_mode", get_mode<&Modes::inference>, METH_NOARGS, "True in inference mode."},
-    {"set_anomaly", set_mode<&Modes::anomaly>, METH_O, "Sets this thread's anomaly mode; returns the old one."},
+    {"set_anomaly", set_mode<&Modes::anomaly>, METH_O,
+     "Sets this thread's anomaly mode; returns the old one."},
     {"is_anomaly", get_mode<&Modes::anomaly>, METH_NOARGS, "True in anomaly mode."},
     {"set_gc_walk", set_gc_walk_binding, METH_O, "Whether the cycle collector looks into the tape."},
     {nullptr, nullptr, 0, nullptr}};
@@ -140,10 +159,13 @@ PyMethodDef functions[] = {
 PyObject* tensor_backward(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject *gradient = nullptr, *retain = nullptr, *create = nullptr, *inputs = nullptr;
     static const char* names[] = {"gradient", "retain_graph", "create_graph", "inputs", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO:backward", const_cast<char**>(names), &gradient, &retain, &create, &inputs)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OOOO:backward", const_cast<char**>(names), &gradient,
+                                     &retain, &create, &inputs))
+        return nullptr;
     return guarded([&] {
         if (gradient && gradient != Py_None && !is_tensor(gradient)) {
-            raise_kind(ErrorKind::Type, "type", "backward", "gradient is wrong: got " + type_name(gradient) + ", expected a Tensor or None.");
+            raise_kind(ErrorKind::Type, "type", "backward",
+                       "gradient is wrong: got " + type_name(gradient) + ", expected a Tensor or None.");
         }
         run_backward_call(self, gradient == Py_None ? nullptr : gradient, inputs, retain, create, "backward");
         return new_none();
@@ -161,7 +183,8 @@ PyObject* tensor_retain_grad(PyObject* self, PyObject*) {
 PyObject* tensor_requires_grad_(PyObject* self, PyObject* args, PyObject* kwargs) {
     int value = 1;
     static const char* names[] = {"requires_grad", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &value)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:requires_grad_", const_cast<char**>(names), &value))
+        return nullptr;
     return guarded([&] {
         set_requires_grad(impl_of(self), value != 0);
         track_if_needed(self);
@@ -175,7 +198,9 @@ PyObject* tensor_detach(PyObject* self, PyObject*) {
 
 PyObject* tensor_detach_(PyObject* self, PyObject*) {
     return guarded([&] {
-        if (impl_of(self)->is_view) raise_kind(ErrorKind::Runtime, "autograd", "detach_", "a view cannot be detached in place. Use .detach().");
+        if (impl_of(self)->is_view)
+            raise_kind(ErrorKind::Runtime, "autograd", "detach_",
+                       "a view cannot be detached in place. Use .detach().");
         detach_inplace(impl_of(self));
         return Py_NewRef(self);
     });

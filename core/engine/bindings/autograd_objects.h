@@ -1,4 +1,5 @@
-// Autograd seen from Python: Node objects, hooks, saved tensors, the methods of Tensor that concern gradients.
+// Autograd seen from Python: Node objects, hooks, saved tensors, the methods of Tensor that concern
+// gradients.
 #pragma once
 
 #include "python_common.h"
@@ -6,12 +7,12 @@
 
 namespace tenora::python {
 
-PyObject* node_object(Node* node);   // new reference; None for null
+PyObject* node_object(Node* node);  // new reference; None for null
 void ready_node_type(PyObject* module);
 void ready_saved_tensor_type(PyObject* module);
 void ready_grad_mode_types(PyObject* module);
-void install_function_hooks();       // function_node.cpp
-void install_trace_hooks();          // anomaly.cpp
+void install_function_hooks();  // function_node.cpp
+void install_trace_hooks();     // anomaly.cpp
 
 // The node whose Python backward runs on this thread: a saved result gets its history back from it.
 Node* running_node();

@@ -9,10 +9,10 @@
 #include "plain_types.h"
 #include "python_kernel.h"
 #include "python_space.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
 #include "tenora/modes.h"
 #include "tenora/ring.h"
+#include "tensor_object.h"
 
 namespace py = pybind11;
 
@@ -24,7 +24,8 @@ PyObject* wrappers[kMaxBackends];  // per backend: makes native arrays of memory
 
 uint8_t space_id(const std::string& name) {
     int id = find_space(name);
-    if (id < 0) raise_kind(ErrorKind::Value, "device", "backend", "unknown memory space: got '" + name + "'.");
+    if (id < 0)
+        raise_kind(ErrorKind::Value, "device", "backend", "unknown memory space: got '" + name + "'.");
     return uint8_t(id);
 }
 
@@ -32,16 +33,20 @@ BackendId backend_id(const std::string& name) {
     int id = find_backend(name);
     if (id < 0) {
         std::vector<std::string> names = backend_names(), close = nearest(name, names);
-        raise_kind(ErrorKind::Value, "backend", "backend", "no such backend is loaded: got '" + name + "'." +
-                   (close.empty() ? "" : " Did you mean '" + close[0] + "'?"));
+        raise_kind(ErrorKind::Value, "backend", "backend",
+                   "no such backend is loaded: got '" + name + "'." +
+                       (close.empty() ? "" : " Did you mean '" + close[0] + "'?"));
     }
     return BackendId(id);
 }
 
-int register_backend_binding(const std::string& name, const std::string& version, const std::vector<std::string>& spaces, const py::object& wrap,
-                             bool reference) {
-    if (spaces.empty()) raise_kind(ErrorKind::Value, "backend", "register_backend", "backend '" + name + "' serves no memory space.");
-    if (!wrap.is_none() && !PyCallable_Check(wrap.ptr())) raise_kind(ErrorKind::Type, "backend", "register_backend", "wrap must be callable.");
+int register_backend_binding(const std::string& name, const std::string& version,
+                             const std::vector<std::string>& spaces, const py::object& wrap, bool reference) {
+    if (spaces.empty())
+        raise_kind(ErrorKind::Value, "backend", "register_backend",
+                   "backend '" + name + "' serves no memory space.");
+    if (!wrap.is_none() && !PyCallable_Check(wrap.ptr()))
+        raise_kind(ErrorKind::Type, "backend", "register_backend", "wrap must be callable.");
     std::vector<uint8_t> ids;
     for (const std::string& s : spaces) ids.push_back(space_id(s));
     Backend& b = add_backend(name, version, ids);
@@ -63,8 +68,13 @@ uint32_t dtype_mask(const py::object& dtypes, const std::string& op) {
 
 uint32_t flag_mask(const py::object& flags, const std::string& op) {
     static const std::pair<const char*, uint32_t> names[] = {
-        {"strided", TNR_KERNEL_STRIDED}, {"negative_strides", TNR_KERNEL_NEGATIVE_STRIDES}, {"strided_out", TNR_KERNEL_STRIDED_OUT},
-        {"broadcast", TNR_KERNEL_BROADCAST}, {"accumulate", TNR_KERNEL_ACCUMULATE}, {"inplace", TNR_KERNEL_INPLACE}, {"blocks", TNR_KERNEL_BLOCKS}};
+        {"strided", TNR_KERNEL_STRIDED},
+        {"negative_strides", TNR_KERNEL_NEGATIVE_STRIDES},
+        {"strided_out", TNR_KERNEL_STRIDED_OUT},
+        {"broadcast", TNR_KERNEL_BROADCAST},
+        {"accumulate", TNR_KERNEL_ACCUMULATE},
+        {"inplace", TNR_KERNEL_INPLACE},
+        {"blocks", TNR_KERNEL_BLOCKS}};
     if (flags.is_none()) return 0;
     if (PyLong_Check(flags.ptr())) return uint32_t(int64_argument(flags.ptr(), "flags"));
     uint32_t mask = 0;
@@ -78,8 +88,9 @@ uint32_t flag_mask(const py::object& flags, const std::string& op) {
     return mask;
 }
 
-void register_kernel_binding(const std::string& backend_name, const std::string& op, const py::object& function, const py::object& dtypes,
-                             const py::object& flags, const py::object& supports) {
+void register_kernel_binding(const std::string& backend_name, const std::string& op,
+                             const py::object& function, const py::object& dtypes, const py::object& flags,
+                             const py::object& supports) {
     BackendId id = backend_id(backend_name);
     KernelEntry entry = python_kernel(op, function.ptr(), supports.ptr(), wrappers[id], backend_name);
     entry.dtypes = dtype_mask(dtypes, op);
@@ -100,13 +111,16 @@ py::dict load_binding(const std::string& path, const std::string& expected) {
     return d;
 }
 
-py::object name_or_none(BackendId id) { return id == kNoBackend ? py::object(py::none()) : py::object(py::str(backend(id).name)); }
+py::object name_or_none(BackendId id) {
+    return id == kNoBackend ? py::object(py::none()) : py::object(py::str(backend(id).name));
+}
 
 BackendId id_or_none(const py::object& name, uint8_t space_number) {
     if (name.is_none()) return kNoBackend;
     BackendId id = backend_id(to_text(name.ptr()));
     if (!backend(id).serves(space_number)) {
-        raise_kind(ErrorKind::Value, "backend", "backend", "backend '" + backend(id).name + "' does not serve '" + space(space_number).name + "'.");
+        raise_kind(ErrorKind::Value, "backend", "backend",
+                   "backend '" + backend(id).name + "' does not serve '" + space(space_number).name + "'.");
     }
     return id;
 }
@@ -131,7 +145,8 @@ std::string set_fallback(const std::string& mode) {
         modes().fallback = i;
         return names[old];
     }
-    raise_kind(ErrorKind::Value, "value", "set_fallback", "unknown mode: got '" + mode + "', expected error, warn or allow.");
+    raise_kind(ErrorKind::Value, "value", "set_fallback",
+               "unknown mode: got '" + mode + "', expected error, warn or allow.");
 }
 
 py::list fallbacks() {
@@ -144,7 +159,8 @@ py::dict explain_binding(const std::string& name, const py::object& device, cons
     Op* found = find_op(name);
     if (!found) raise_kind(ErrorKind::Value, "op", "explain", "unknown op: got '" + name + "'.");
     DType d = dtype_argument(dtype.ptr(), "explain");
-    Explanation e = explain(found->id, device_argument(device.ptr(), "explain"), d == DType::None ? default_dtype() : d);
+    Explanation e =
+        explain(found->id, device_argument(device.ptr(), "explain"), d == DType::None ? default_dtype() : d);
     py::dict out;
     out["implementation"] = e.implementation;
     out["backend"] = e.backend;
@@ -186,7 +202,8 @@ std::vector<Tensor*> tensors_of(const py::sequence& list, std::vector<TensorRef>
     return raw;
 }
 
-bool run_step(const std::string& name, const py::sequence& written, const py::sequence& read, const py::sequence& attributes) {
+bool run_step(const std::string& name, const py::sequence& written, const py::sequence& read,
+              const py::sequence& attributes) {
     const OpInfo* info = find_op_info(name);
     if (!info) raise_kind(ErrorKind::Value, "op", "run_step", "unknown op: got '" + name + "'.");
     std::vector<TensorRef> held;
@@ -196,7 +213,8 @@ bool run_step(const std::string& name, const py::sequence& written, const py::se
     size_t i = 0;
     for (const Param& p : info->signature->params) {
         if (is_operand(p.type)) continue;
-        if (i >= size_t(py::len(attributes))) raise_kind(ErrorKind::Value, "program", name, "too few attributes for run_step.");
+        if (i >= size_t(py::len(attributes)))
+            raise_kind(ErrorKind::Value, "program", name, "too few attributes for run_step.");
         py::object value = attributes[i++];
         a.held.push_back(PyRef::borrow(value.ptr()));
         attrs.push_back(attribute_argument(p, value.ptr(), a, name.c_str()));
@@ -209,10 +227,11 @@ bool run_step(const std::string& name, const py::sequence& written, const py::se
 void add_backends(PyObject* module) {
     py::module_ m = py::reinterpret_borrow<py::module_>(module);
     using py::arg;
-    m.def("register_backend", register_backend_binding, arg("name"), arg("version"), arg("spaces"), py::kw_only(), arg("wrap") = py::none(), arg("reference") = false);
+    m.def("register_backend", register_backend_binding, arg("name"), arg("version"), arg("spaces"),
+          py::kw_only(), arg("wrap") = py::none(), arg("reference") = false);
     m.def("register_space", register_python_space, arg("device_type"), arg("provider"));
-    m.def("register_kernel", register_kernel_binding, arg("backend"), arg("op"), arg("fn"), py::kw_only(), arg("dtypes") = py::none(),
-          arg("flags") = py::none(), arg("supports") = py::none());
+    m.def("register_kernel", register_kernel_binding, arg("backend"), arg("op"), arg("fn"), py::kw_only(),
+          arg("dtypes") = py::none(), arg("flags") = py::none(), arg("supports") = py::none());
     m.def("load_native_backend", load_binding, arg("path"), arg("expected_name") = "");
     m.def("set_backend_option", set_backend_option, arg("backend"), arg("option"), arg("value"));
     m.def("shutdown_backends", shutdown_native_backends);
@@ -221,8 +240,13 @@ void add_backends(PyObject* module) {
     m.def("backend_info", backend_info, arg("name"));
     m.def("space_names", space_names);
     m.def("set_default_backend", set_default_binding, arg("space"), arg("name"));
-    m.def("default_backend", [](const std::string& s) { return name_or_none(default_backends[space_id(s)].load()); }, arg("space"));
-    m.def("current_backend", [](const std::string& s) { return name_or_none(current_backend(space_id(s))); }, arg("space"));
+    m.def(
+        "default_backend",
+        [](const std::string& s) { return name_or_none(default_backends[space_id(s)].load()); },
+        arg("space"));
+    m.def(
+        "current_backend", [](const std::string& s) { return name_or_none(current_backend(space_id(s))); },
+        arg("space"));
     m.def("set_override_backend", set_override, arg("space"), arg("name"));
     m.def("set_fallback", set_fallback, arg("mode"));
     m.def("set_no_hidden_copies", set_no_hidden_copies, arg("on"));

@@ -1,6 +1,7 @@
-// Binding of one call: positional, keyword, defaults, varargs. First the types decide; an argument that is of a foreign type
-// with `__tenora_op__` ends the binding at once, and the call is handed to it.
+// Binding of one call: positional, keyword, defaults, varargs. First the types decide; an argument that is of
+// a foreign type with `__tenora_op__` ends the binding at once, and the call is handed to it.
 
+#include <algorithm>
 #include <string_view>
 
 #include "arguments.h"
@@ -14,7 +15,11 @@ struct Binder {
     const Signature& s;
     Arguments& a;
     Misfit& why;
-    PyObject* given[kMaxParams] = {};
+    PyObject* given[kMaxParams];  // the first params.size() of them
+
+    Binder(const Signature& s, Arguments& a, Misfit& why) : s(s), a(a), why(why) {
+        std::fill_n(given, s.params.size(), nullptr);
+    }
 
     Fit misfit(const Param* param, PyObject* object, std::string what = {}) {
         why = Misfit{param, object, std::move(what)};
@@ -71,7 +76,8 @@ struct Binder {
             } else if (is_tensor(item)) {
                 a.operands[fixed + i] = Operand(impl_of(item));
             } else {
-                return misfit(&param, item, "item " + std::to_string(i) + " of " + param.name + " is " + type_name(item));
+                return misfit(&param, item,
+                              "item " + std::to_string(i) + " of " + param.name + " is " + type_name(item));
             }
         }
         a.n_operands = int(fixed + n);
@@ -80,15 +86,23 @@ struct Binder {
 
     const Param* find(PyObject* keyword, int* index) const {
         for (size_t i = 0; i < s.params.size(); ++i) {
-            if (s.params[i].interned == keyword) { *index = int(i); return &s.params[i]; }
+            if (s.params[i].interned == keyword) {
+                *index = int(i);
+                return &s.params[i];
+            }
         }
         const char* name = PyUnicode_AsUTF8(keyword);
         if (!name) throw_python();
         std::string_view wanted = name;
-        if (wanted == "axis") wanted = "dim";            // NumPy's names, as PyTorch reads them
-        else if (wanted == "keepdims") wanted = "keepdim";
+        if (wanted == "axis")
+            wanted = "dim";  // NumPy's names, as PyTorch reads them
+        else if (wanted == "keepdims")
+            wanted = "keepdim";
         for (size_t i = 0; i < s.params.size(); ++i) {
-            if (s.params[i].name == wanted) { *index = int(i); return &s.params[i]; }
+            if (s.params[i].name == wanted) {
+                *index = int(i);
+                return &s.params[i];
+            }
         }
         return nullptr;
     }
@@ -112,14 +126,16 @@ struct Binder {
 
     Fit positional(PyObject* const* args, size_t n_args) {
         size_t limit = size_t(s.n_positional);
-        bool spread = s.varargs >= 0 && n_args > size_t(s.varargs) && !PyList_Check(args[s.varargs]) && !PyTuple_Check(args[s.varargs]) &&
-                      args[s.varargs] != Py_None;
+        bool spread = s.varargs >= 0 && n_args > size_t(s.varargs) && !PyList_Check(args[s.varargs]) &&
+                      !PyTuple_Check(args[s.varargs]) && args[s.varargs] != Py_None;
         if (spread && n_args >= limit) {
             for (size_t i = 0; i + 1 < limit; ++i) given[i] = args[i];
             return varargs(args + s.varargs, n_args - size_t(s.varargs));
         }
         if (n_args > limit) {
-            return misfit(nullptr, args[limit], "too many positional arguments: got " + std::to_string(n_args) + ", expected at most " + std::to_string(limit));
+            return misfit(nullptr, args[limit],
+                          "too many positional arguments: got " + std::to_string(n_args) +
+                              ", expected at most " + std::to_string(limit));
         }
         for (size_t i = 0; i < n_args; ++i) given[i] = args[i];
         return Fit::Yes;
@@ -145,9 +161,12 @@ struct Binder {
             PyObject* o = given[i];
             if (!o) {
                 if (spread_done && int(i) == s.varargs) continue;
-                if (!param.has_default) return misfit(&param, nullptr, "missing argument '" + param.name + "'");
-                if (is_operand(param.type)) a.operands[param.slot] = param.operand;
-                else a.attributes[param.slot] = param.attribute;
+                if (!param.has_default)
+                    return misfit(&param, nullptr, "missing argument '" + param.name + "'");
+                if (is_operand(param.type))
+                    a.operands[param.slot] = param.operand;
+                else
+                    a.attributes[param.slot] = param.attribute;
                 continue;
             }
             Fit fit;
@@ -170,8 +189,9 @@ struct Binder {
 
 }  // namespace
 
-Fit bind(const Signature& s, PyObject* const* args, size_t n_args, PyObject* kwnames, bool allow_out, Arguments& a, Misfit& why) {
-    Binder b{s, a, why};
+Fit bind(const Signature& s, PyObject* const* args, size_t n_args, PyObject* kwnames, bool allow_out,
+         Arguments& a, Misfit& why) {
+    Binder b(s, a, why);
     if (s.n_operands > Arguments::kOperands) {
         a.operands_long.resize(size_t(s.n_operands));
         a.operands = a.operands_long.data();
@@ -181,7 +201,8 @@ Fit bind(const Signature& s, PyObject* const* args, size_t n_args, PyObject* kwn
     if (kwnames) {
         fit = b.keywords(kwnames, args + n_args, allow_out);
         if (fit != Fit::Yes) return fit;
-        if (b.spread_done && b.given[s.varargs]) return b.misfit(&s.params[size_t(s.varargs)], b.given[s.varargs], "given twice");
+        if (b.spread_done && b.given[s.varargs])
+            return b.misfit(&s.params[size_t(s.varargs)], b.given[s.varargs], "given twice");
     }
     return b.values();
 }

@@ -5,18 +5,18 @@
 
 namespace tenora::python {
 
-// Numbers, nested sequences, arrays, buffers, tensors. dtype None: inferred as PyTorch does. `copy` false: memory is shared
-// where it can be (a tensor or array of the right dtype and device).
+// Numbers, nested sequences, arrays, buffers, tensors. dtype None: inferred as PyTorch does. `copy` false:
+// memory is shared where it can be (a tensor or array of the right dtype and device).
 TensorRef tensor_from_object(PyObject* o, DType dtype, Device device, bool copy);
-TensorRef tensor_from_scalar(PyObject* number, DType dtype);   // 0-d on the host
+TensorRef tensor_from_scalar(PyObject* number, DType dtype);  // 0-d on the host
 TensorRef tensor_from_buffer(PyObject* o, DType dtype, int64_t count, int64_t offset);
-TensorRef convert(TensorRef t, DType dtype, Device device);    // cast and move, raw
+TensorRef convert(TensorRef t, DType dtype, Device device);  // cast and move, raw
 
 // numpy_bridge.cpp
-bool is_ndarray(PyObject* o);                                  // without importing NumPy when nobody has
-TensorRef tensor_from_ndarray(PyObject* array, bool copy);     // any strides, negative ones included
-PyObject* ndarray_of(Tensor* t, bool writable);                // shares host memory, keeps the storage alive
-PyObject* numpy_dtype(DType dtype);                            // new reference
+bool is_ndarray(PyObject* o);                               // without importing NumPy when nobody has
+TensorRef tensor_from_ndarray(PyObject* array, bool copy);  // any strides, negative ones included
+PyObject* ndarray_of(Tensor* t, bool writable);             // shares host memory, keeps the storage alive
+PyObject* numpy_dtype(DType dtype);                         // new reference
 
 // dlpack.cpp
 TensorRef tensor_from_dlpack(PyObject* o, bool copy);

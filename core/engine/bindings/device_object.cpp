@@ -1,5 +1,5 @@
-// `device`: a type name and an index. A device may be named before the backend that brings its memory is loaded; it is
-// resolved to a memory space when it is used, and then the chooser may load a backend.
+// `device`: a type name and an index. A device may be named before the backend that brings its memory is
+// loaded; it is resolved to a memory space when it is used, and then the chooser may load a backend.
 
 #include <algorithm>
 
@@ -31,15 +31,20 @@ PyObject* from_text(const std::string& name, int index, const char* op) {
     if (colon != std::string::npos) {
         type = name.substr(0, colon);
         std::string digits = name.substr(colon + 1);
-        bool good = !digits.empty() && digits.size() <= 3 && std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+        bool good = !digits.empty() && digits.size() <= 3 &&
+                    std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
         if (!good || index >= 0) {
-            raise_kind(ErrorKind::Runtime, "device", op, "bad device text: got '" + name + "', expected 'type' or 'type:index'.");
+            raise_kind(ErrorKind::Runtime, "device", op,
+                       "bad device text: got '" + name + "', expected 'type' or 'type:index'.");
         }
         index = std::stoi(digits);
     }
-    bool good = !type.empty() && std::all_of(type.begin(), type.end(), [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; });
+    bool good = !type.empty() && std::all_of(type.begin(), type.end(), [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    });
     if (!good || index > 254) {
-        raise_kind(ErrorKind::Runtime, "device", op, "bad device text: got '" + name + "', expected 'type' or 'type:index'.");
+        raise_kind(ErrorKind::Runtime, "device", op,
+                   "bad device text: got '" + name + "', expected 'type' or 'type:index'.");
     }
     if (type == "cpu" && index == 0) index = -1;
     PyRef type_text = text(type);
@@ -50,11 +55,13 @@ PyObject* device_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     PyObject* type = nullptr;
     int index = -1;
     static const char* names[] = {"type", "index", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:device", const_cast<char**>(names), &type, &index)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:device", const_cast<char**>(names), &type, &index))
+        return nullptr;
     return guarded([&]() -> PyObject* {
         if (is_device(type) && index < 0) return Py_NewRef(type);
         if (!PyUnicode_Check(type)) {
-            raise_kind(ErrorKind::Type, "type", "device", "type is wrong: got " + type_name(type) + ", expected a str.");
+            raise_kind(ErrorKind::Type, "type", "device",
+                       "type is wrong: got " + type_name(type) + ", expected a str.");
         }
         return from_text(to_text(type), index, "device");
     });
@@ -77,7 +84,8 @@ PyObject* device_repr(PyObject* self) {
 
 PyObject* device_richcompare(PyObject* a, PyObject* b, int op) {
     if (!is_device(a) || !is_device(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
-    bool same = fields(a)->index == fields(b)->index && PyUnicode_Compare(fields(a)->type, fields(b)->type) == 0;
+    bool same =
+        fields(a)->index == fields(b)->index && PyUnicode_Compare(fields(a)->type, fields(b)->type) == 0;
     return new_bool(same == (op == Py_EQ));
 }
 
@@ -91,7 +99,8 @@ PyObject* get_index(PyObject* self, void*) {
     return fields(self)->index < 0 ? new_none() : PyLong_FromLong(fields(self)->index);
 }
 PyObject* device_reduce(PyObject* self, PyObject*) {
-    return Py_BuildValue("(O(Oi))", reinterpret_cast<PyObject*>(&DeviceType), fields(self)->type, fields(self)->index);
+    return Py_BuildValue("(O(Oi))", reinterpret_cast<PyObject*>(&DeviceType), fields(self)->type,
+                         fields(self)->index);
 }
 PyObject* device_copy(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
@@ -106,8 +115,9 @@ PyMethodDef methods[] = {{"__reduce__", device_reduce, METH_NOARGS, nullptr},
 // Asks the chooser for the backend of a device type; it may load one. Name of the backend.
 std::string ask_chooser(const std::string& space_name) {
     if (!chooser) {
-        fail(ErrorKind::Runtime, "device", "", "no backend for device type '" + space_name +
-             "': nothing chooses one. Import tenora, or register a backend and set it as the default.");
+        fail(ErrorKind::Runtime, "device", "",
+             "no backend for device type '" + space_name +
+                 "': nothing chooses one. Import tenora, or register a backend and set it as the default.");
     }
     PyRef answer = own(PyObject_CallFunction(chooser, "s", space_name.c_str()));
     return to_text(answer.get());
@@ -136,7 +146,8 @@ PyObject* device_object(Device device) {
 PyObject* parse_device(PyObject* o, const char* op) {
     if (is_device(o)) return Py_NewRef(o);
     if (PyUnicode_Check(o)) return from_text(to_text(o), -1, op);
-    raise_kind(ErrorKind::Type, "type", op, "device is wrong: got " + type_name(o) + ", expected a tenora.device or a str.");
+    raise_kind(ErrorKind::Type, "type", op,
+               "device is wrong: got " + type_name(o) + ", expected a tenora.device or a str.");
 }
 
 Device resolve_device(PyObject* o, const char* op) {
@@ -147,13 +158,16 @@ Device resolve_device(PyObject* o, const char* op) {
     if (id < 0) {
         ask_chooser(type);
         id = find_space(type);
-        if (id < 0) raise_kind(ErrorKind::Runtime, "device", op, "unknown device type: got '" + type + "', no backend brought it.");
+        if (id < 0)
+            raise_kind(ErrorKind::Runtime, "device", op,
+                       "unknown device type: got '" + type + "', no backend brought it.");
     }
     if (index < 0) index = modes().device_index[id];
     int count = space(uint8_t(id)).device_count();
     if (index >= count) {
-        raise_kind(ErrorKind::Runtime, "device", op, "no such device: got '" + type + ":" + std::to_string(index) + "', expected an index below " +
-                   std::to_string(count) + ".");
+        raise_kind(ErrorKind::Runtime, "device", op,
+                   "no such device: got '" + type + ":" + std::to_string(index) +
+                       "', expected an index below " + std::to_string(count) + ".");
     }
     return Device{uint8_t(id), uint8_t(index)};
 }
@@ -171,7 +185,8 @@ void set_chooser(PyObject* callable) {
 void install_chooser_hook() { hooks().choose_backend = choose_backend; }
 
 void ready_device_type(PyObject* module) {
-    DeviceType.tp_doc = PyDoc_STR("A memory space and an index: `device('cpu')`, `device('cuda:0')`, `device('cuda', 0)`.");
+    DeviceType.tp_doc =
+        PyDoc_STR("A memory space and an index: `device('cpu')`, `device('cuda:0')`, `device('cuda', 0)`.");
     DeviceType.tp_flags = Py_TPFLAGS_DEFAULT;
     DeviceType.tp_new = device_new;
     DeviceType.tp_dealloc = device_dealloc;

@@ -1,6 +1,8 @@
-// DLPack in and out, the legacy capsule ("dltensor") and the versioned one ("dltensor_versioned", with flags).
+// DLPack in and out, the legacy capsule ("dltensor") and the versioned one ("dltensor_versioned", with
+// flags).
 //   - Out: a capsule owns one count of the storage; its deleter may run on any thread, without the GIL.
-//   - In: the producer's deleter runs when the last storage count goes. Read-only producers give read-only storages.
+//   - In: the producer's deleter runs when the last storage count goes. Read-only producers give read-only
+//   storages.
 //   - Negative strides are passed on as they are.
 
 #include "dlpack.h"
@@ -11,8 +13,8 @@
 #include "construct.h"
 #include "plain_types.h"
 #include "scalar_read.h"
-#include "tensor_object.h"
 #include "tenora/tape.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -35,9 +37,14 @@ void fill(Exported& e, Tensor* t, DLTensor& dl) {
 }
 
 void capsule_gone(PyObject* capsule) {  // never consumed: the name is still ours
-    if (auto* v = static_cast<DLManagedTensorVersioned*>(PyCapsule_IsValid(capsule, "dltensor_versioned") ? PyCapsule_GetPointer(capsule, "dltensor_versioned") : nullptr)) {
+    if (auto* v =
+            static_cast<DLManagedTensorVersioned*>(PyCapsule_IsValid(capsule, "dltensor_versioned")
+                                                       ? PyCapsule_GetPointer(capsule, "dltensor_versioned")
+                                                       : nullptr)) {
         v->deleter(v);
-    } else if (auto* m = static_cast<DLManagedTensor*>(PyCapsule_IsValid(capsule, "dltensor") ? PyCapsule_GetPointer(capsule, "dltensor") : nullptr)) {
+    } else if (auto* m = static_cast<DLManagedTensor*>(PyCapsule_IsValid(capsule, "dltensor")
+                                                           ? PyCapsule_GetPointer(capsule, "dltensor")
+                                                           : nullptr)) {
         m->deleter(m);
     }
 }
@@ -50,7 +57,9 @@ PyObject* export_capsule(Tensor* t, bool versioned, bool copied) {
         e->versioned.version = {1, 0};
         e->versioned.manager_ctx = e;
         e->versioned.flags = (t->storage->read_only ? kDLReadOnly : 0) | (copied ? kDLCopied : 0);
-        e->versioned.deleter = [](DLManagedTensorVersioned* m) { delete static_cast<Exported*>(m->manager_ctx); };
+        e->versioned.deleter = [](DLManagedTensorVersioned* m) {
+            delete static_cast<Exported*>(m->manager_ctx);
+        };
         capsule = PyCapsule_New(&e->versioned, "dltensor_versioned", capsule_gone);
     } else {
         fill(*e, t, e->legacy.dl_tensor);
@@ -73,36 +82,52 @@ void run_deleter(void* owner) {
 
 Device device_of(const DLDevice& device) {
     for (int id = 0; id < space_count(); ++id) {
-        if (space(uint8_t(id)).functions.dlpack_type == device.device_type) return Device{uint8_t(id), uint8_t(device.device_id)};
+        if (space(uint8_t(id)).functions.dlpack_type == device.device_type)
+            return Device{uint8_t(id), uint8_t(device.device_id)};
     }
     if (device.device_type == 1) return Device{};
-    raise_kind(ErrorKind::Runtime, "device", "from_dlpack", "no backend for this device: got DLPack device type " + std::to_string(device.device_type) + ".");
+    raise_kind(
+        ErrorKind::Runtime, "device", "from_dlpack",
+        "no backend for this device: got DLPack device type " + std::to_string(device.device_type) + ".");
 }
 
 template <class Managed>
 TensorRef import(Managed* managed, bool read_only) {
     const DLTensor& dl = managed->dl_tensor;
-    if (dl.ndim < 0 || dl.ndim > kMaxRank) raise_kind(ErrorKind::Value, "shape", "from_dlpack", "rank is out of range: got " + std::to_string(dl.ndim) + ".");
-    if (dl.dtype.lanes != 1) raise_kind(ErrorKind::Type, "dtype", "from_dlpack", "vector types are not supported: got several lanes.");
+    if (dl.ndim < 0 || dl.ndim > kMaxRank)
+        raise_kind(ErrorKind::Value, "shape", "from_dlpack",
+                   "rank is out of range: got " + std::to_string(dl.ndim) + ".");
+    if (dl.dtype.lanes != 1)
+        raise_kind(ErrorKind::Type, "dtype", "from_dlpack",
+                   "vector types are not supported: got several lanes.");
     DType dtype = from_dlpack(dl.dtype);
     Device device = device_of(dl.device);
     std::span<const int64_t> shape(dl.shape, size_t(dl.ndim));
     int64_t numel = checked_numel(shape, "from_dlpack"), item = int64_t(size_of(dtype)), strides[kMaxRank];
-    if (dl.strides) std::copy_n(dl.strides, dl.ndim, strides);
-    else dense_strides(shape, strides);
+    if (dl.strides)
+        std::copy_n(dl.strides, dl.ndim, strides);
+    else
+        dense_strides(shape, strides);
     int64_t low = 0, high = 1;
-    for (int d = 0; d < dl.ndim && numel > 0; ++d) (strides[d] < 0 ? low : high) += (dl.shape[d] - 1) * strides[d];
+    for (int d = 0; d < dl.ndim && numel > 0; ++d)
+        (strides[d] < 0 ? low : high) += (dl.shape[d] - 1) * strides[d];
     char* first = static_cast<char*>(dl.data) + dl.byte_offset;
-    if (reinterpret_cast<uintptr_t>(first) % size_t(item) != 0) raise_kind(ErrorKind::Value, "layout", "from_dlpack", "the memory is not aligned to its elements.");
-    StorageRef storage = adopt(first + low * item, numel ? size_t((high - low) * item) : 0, device, read_only, managed, run_deleter<Managed>);
+    if (reinterpret_cast<uintptr_t>(first) % size_t(item) != 0)
+        raise_kind(ErrorKind::Value, "layout", "from_dlpack", "the memory is not aligned to its elements.");
+    StorageRef storage = adopt(first + low * item, numel ? size_t((high - low) * item) : 0, device, read_only,
+                               managed, run_deleter<Managed>);
     return new_window(storage.get(), shape, {strides, size_t(dl.ndim)}, -low, dtype, device);
 }
 
 // The consumer renames the capsule first, so that its destructor leaves the memory alone from then on.
 TensorRef consume(PyObject* capsule) {
     if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-        auto* managed = static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-        if (managed->version.major > 1) raise_kind(ErrorKind::Runtime, "version", "from_dlpack", "the producer speaks DLPack " + std::to_string(managed->version.major) + ", expected 1.");
+        auto* managed =
+            static_cast<DLManagedTensorVersioned*>(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
+        if (managed->version.major > 1)
+            raise_kind(
+                ErrorKind::Runtime, "version", "from_dlpack",
+                "the producer speaks DLPack " + std::to_string(managed->version.major) + ", expected 1.");
         TensorRef t = import(managed, managed->flags & kDLReadOnly);
         check_status(PyCapsule_SetName(capsule, "used_dltensor_versioned"));
         return t;
@@ -140,18 +165,27 @@ TensorRef tensor_from_dlpack(PyObject* o, bool copy) {
 PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject *stream = nullptr, *max_version = nullptr, *dl_device = nullptr, *copy = nullptr;
     static const char* names[] = {"stream", "max_version", "dl_device", "copy", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &max_version, &dl_device, &copy)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream,
+                                     &max_version, &dl_device, &copy))
+        return nullptr;
     return guarded([&] {
         TensorRef t(impl_of(self));
-        if (tracked(t.get())) raise(PyExc_BufferError, "[__dlpack__] the tensor takes part in gradients. Use .detach() first.");
+        if (tracked(t.get()))
+            raise(PyExc_BufferError, "[__dlpack__] the tensor takes part in gradients. Use .detach() first.");
         long major = 0, minor = 0;
-        if (max_version && max_version != Py_None && !PyArg_ParseTuple(max_version, "ll", &major, &minor)) throw_python();
-        if (t->storage->read_only && major < 1) raise(PyExc_BufferError, "[__dlpack__] the memory is read-only and the consumer's DLPack cannot say so. Use .clone() first.");
+        if (max_version && max_version != Py_None && !PyArg_ParseTuple(max_version, "ll", &major, &minor))
+            throw_python();
+        if (t->storage->read_only && major < 1)
+            raise(PyExc_BufferError,
+                  "[__dlpack__] the memory is read-only and the consumer's DLPack cannot say so. Use "
+                  ".clone() first.");
         if (dl_device && dl_device != Py_None) {
             int type = 0, index = 0;
             if (!PyArg_ParseTuple(dl_device, "ii", &type, &index)) throw_python();
             if (type != t->dl.device.device_type) {
-                if (type != 1) raise(PyExc_BufferError, "[__dlpack__] the tensor lies on another device than asked for.");
+                if (type != 1)
+                    raise(PyExc_BufferError,
+                          "[__dlpack__] the tensor lies on another device than asked for.");
                 t = to_device(t.get(), Device{}, false);
             }
         }

@@ -25,8 +25,12 @@ PyObject* get_signed(PyObject* self, void*) {
 }
 PyObject* get_number(PyObject* self, void*) { return PyLong_FromLong(long(dtype_of(self))); }
 PyObject* get_mask(PyObject* self, void*) { return PyLong_FromLong(1L << int(dtype_of(self))); }
-PyObject* to_complex_method(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(to_complex(dtype_of(self)))); }
-PyObject* to_real_method(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(to_real(dtype_of(self)))); }
+PyObject* to_complex_method(PyObject* self, PyObject*) {
+    return Py_NewRef(dtype_object(to_complex(dtype_of(self))));
+}
+PyObject* to_real_method(PyObject* self, PyObject*) {
+    return Py_NewRef(dtype_object(to_real(dtype_of(self))));
+}
 PyObject* dtype_reduce(PyObject* self, PyObject*) {
     return guarded([&] {
         PyRef name = text(info(dtype_of(self)).name);
@@ -38,11 +42,13 @@ PyObject* dtype_copy(PyObject* self, PyObject*) { return Py_NewRef(self); }
 PyObject* dtype_new(PyTypeObject*, PyObject* args, PyObject* kwargs) {
     const char* name = nullptr;
     static const char* names[] = {"name", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:dtype", const_cast<char**>(names), &name)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "s:dtype", const_cast<char**>(names), &name))
+        return nullptr;
     for (DTypeObject* o : interned) {
         if (info(o->dtype).name == name) return Py_NewRef(reinterpret_cast<PyObject*>(o));
     }
-    return PyErr_Format(PyExc_ValueError, "[dtype] unknown dtype: got '%s', expected a name such as 'float32'.", name);
+    return PyErr_Format(PyExc_ValueError,
+                        "[dtype] unknown dtype: got '%s', expected a name such as 'float32'.", name);
 }
 
 PyGetSetDef getset[] = {
@@ -88,7 +94,8 @@ bool to_dtype(PyObject* o, DType* out) {
 DType dtype_argument(PyObject* o, const char* op) {
     DType dtype = DType::None;
     if (!o || o == Py_None || to_dtype(o, &dtype)) return dtype;
-    raise_kind(ErrorKind::Type, "type", op, "dtype is wrong: got " + type_name(o) + ", expected a tenora.dtype.");
+    raise_kind(ErrorKind::Type, "type", op,
+               "dtype is wrong: got " + type_name(o) + ", expected a tenora.dtype.");
 }
 
 void ready_dtype_type(PyObject* module) {

@@ -12,19 +12,26 @@ namespace tenora::python {
 
 namespace {
 
-constexpr std::array<const char*, 9> kKindNames = {"Runtime",     "Type",         "Value",      "Index",     "NotImplemented",
-                                                   "OutOfMemory", "NotSupported", "DeviceLost", "HiddenCopy"};
+constexpr std::array<const char*, 9> kKindNames = {"Runtime",      "Type",           "Value",
+                                                   "Index",        "NotImplemented", "OutOfMemory",
+                                                   "NotSupported", "DeviceLost",     "HiddenCopy"};
 std::array<PyObject*, kKindNames.size()> pushed_classes{};
 
 PyObject* builtin_class(ErrorKind kind) {
     switch (kind) {
-        case ErrorKind::Type: return PyExc_TypeError;
-        case ErrorKind::Value: return PyExc_ValueError;
-        case ErrorKind::Index: return PyExc_IndexError;
+        case ErrorKind::Type:
+            return PyExc_TypeError;
+        case ErrorKind::Value:
+            return PyExc_ValueError;
+        case ErrorKind::Index:
+            return PyExc_IndexError;
         case ErrorKind::NotImplemented:
-        case ErrorKind::NotSupported: return PyExc_NotImplementedError;
-        case ErrorKind::OutOfMemory: return PyExc_MemoryError;
-        default: return PyExc_RuntimeError;
+        case ErrorKind::NotSupported:
+            return PyExc_NotImplementedError;
+        case ErrorKind::OutOfMemory:
+            return PyExc_MemoryError;
+        default:
+            return PyExc_RuntimeError;
     }
 }
 
@@ -36,7 +43,8 @@ PyObject* class_of(ErrorKind kind) {
 
 void set_field(PyObject* exception, const char* name, const std::string& value) {
     PyRef text = PyRef::steal(PyUnicode_DecodeUTF8(value.data(), Py_ssize_t(value.size()), "replace"));
-    if (!text || PyObject_SetAttrString(exception, name, text.get()) < 0) PyErr_Clear();  // a class with slots
+    if (!text || PyObject_SetAttrString(exception, name, text.get()) < 0)
+        PyErr_Clear();  // a class with slots
 }
 
 std::shared_ptr<PyObject> shared(PyObject* object) {
@@ -48,7 +56,8 @@ std::shared_ptr<PyObject> shared(PyObject* object) {
 }
 
 void set_engine_error(const Error& error) {
-    PyRef message = PyRef::steal(PyUnicode_DecodeUTF8(error.message.data(), Py_ssize_t(error.message.size()), "replace"));
+    PyRef message =
+        PyRef::steal(PyUnicode_DecodeUTF8(error.message.data(), Py_ssize_t(error.message.size()), "replace"));
     if (!message) return;
     PyObject* type = class_of(error.kind);
     PyRef exception = PyRef::steal(PyObject_CallOneArg(type, message.get()));
@@ -98,7 +107,8 @@ void set_python_error(const std::exception& error) noexcept {
                 PyObject *type, *value, *traceback;
                 PyErr_Fetch(&type, &value, &traceback);
                 PyErr_NormalizeException(&type, &value, &traceback);
-                PyRef note = PyRef::steal(PyObject_CallMethod(value, "add_note", "s", python->message.c_str()));
+                PyRef note =
+                    PyRef::steal(PyObject_CallMethod(value, "add_note", "s", python->message.c_str()));
                 if (!note) PyErr_Clear();
                 PyErr_Restore(type, value, traceback);
             }
@@ -120,19 +130,23 @@ void set_python_error(const std::exception& error) noexcept {
 }
 
 void set_error_classes(PyObject* mapping) {
-    if (!PyDict_Check(mapping)) raise(PyExc_TypeError, "[set_error_classes] expected a dict of exception classes");
+    if (!PyDict_Check(mapping))
+        raise(PyExc_TypeError, "[set_error_classes] expected a dict of exception classes");
     for (size_t i = 0; i < kKindNames.size(); ++i) {
         PyObject* cls = PyDict_GetItemString(mapping, kKindNames[i]);
         if (!cls) continue;
         if (!PyExceptionClass_Check(cls)) {
-            raise(PyExc_TypeError, std::string("[set_error_classes] ") + kKindNames[i] + " is not an exception class");
+            raise(PyExc_TypeError,
+                  std::string("[set_error_classes] ") + kKindNames[i] + " is not an exception class");
         }
         Py_INCREF(cls);
         Py_XSETREF(pushed_classes[i], cls);
     }
 }
 
-PyRef text(std::string_view v) { return own(PyUnicode_DecodeUTF8(v.data(), Py_ssize_t(v.size()), "replace")); }
+PyRef text(std::string_view v) {
+    return own(PyUnicode_DecodeUTF8(v.data(), Py_ssize_t(v.size()), "replace"));
+}
 
 std::string to_text(PyObject* unicode) {
     if (!PyUnicode_Check(unicode)) raise(PyExc_TypeError, "expected a str: got " + type_name(unicode));

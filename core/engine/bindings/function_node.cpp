@@ -1,8 +1,10 @@
 // Nodes whose backward is Python: the primitive under autograd.Function, and its saved tensors.
-//   - The node owns a payload with the context; the evaluator calls `context._run_backward(grads)` with one gradient per
+//   - The node owns a payload with the context; the evaluator calls `context._run_backward(grads)` with one
+//   gradient per
 //     output and wants one gradient or None per input.
 //   - Undefined gradients become zeros, unless the context asked for None (set_materialize_grads(False)).
-//   - A saved output is an alias without history (else node -> output -> node would never go); while its node runs,
+//   - A saved output is an alias without history (else node -> output -> node would never go); while its node
+//   runs,
 //     `unpack` gives it its history back.
 
 #include <algorithm>
@@ -10,9 +12,9 @@
 
 #include "autograd_objects.h"
 #include "payload.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
 #include "tenora/hooks.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -36,30 +38,38 @@ void run_python_node(Node* node, std::span<Tensor* const> grads, bool, std::span
     GilGuard gil;
     auto* payload = static_cast<Payload*>(*python_payload(node));
     if (!payload || !payload->object) {
-        raise_kind(ErrorKind::Runtime, "autograd", node->name(), "the graph was freed by an earlier backward. Use retain_graph=True there.");
+        raise_kind(ErrorKind::Runtime, "autograd", node->name(),
+                   "the graph was freed by an earlier backward. Use retain_graph=True there.");
     }
     PyRef context = PyRef::borrow(payload->object);
     PyRef tuple = own(PyTuple_New(Py_ssize_t(grads.size())));
     for (size_t i = 0; i < grads.size(); ++i) {
         PyObject* grad;
-        if (grads[i]) grad = wrap(grads[i]);
-        else if (payload->materialize_grads && i < payload->result_meta.size()) grad = wrap(zeros_of(payload->result_meta[i]));
-        else grad = new_none();
+        if (grads[i])
+            grad = wrap(grads[i]);
+        else if (payload->materialize_grads && i < payload->result_meta.size())
+            grad = wrap(zeros_of(payload->result_meta[i]));
+        else
+            grad = new_none();
         PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), check(grad));
     }
     RunningNode running(node);
-    PyRef answer = own(PyObject_CallMethod(context.get(), "_run_backward", "O", tuple.get()));
-    PyRef results = answer.get() == Py_None || is_tensor(answer.get()) ? own(PyTuple_Pack(1, answer.get())) : own(PySequence_Tuple(answer.get()));
+    PyRef answer = own(PyObject_CallMethod(context.get(), "_run_backward", "(O)", tuple.get()));
+    PyRef results = answer.get() == Py_None || is_tensor(answer.get()) ? own(PyTuple_Pack(1, answer.get()))
+                                                                       : own(PySequence_Tuple(answer.get()));
     size_t n = size_t(PyTuple_GET_SIZE(results.get()));
     bool trailing_none = n > out.size();
-    for (size_t i = out.size(); i < n; ++i) trailing_none &= PyTuple_GET_ITEM(results.get(), Py_ssize_t(i)) == Py_None;
+    for (size_t i = out.size(); i < n; ++i)
+        trailing_none &= PyTuple_GET_ITEM(results.get(), Py_ssize_t(i)) == Py_None;
     if (n < out.size() || (n > out.size() && !trailing_none)) {
-        raise_kind(ErrorKind::Runtime, "autograd", node->name(), "backward returned the wrong number of gradients: got " + std::to_string(n) +
-                   ", expected " + std::to_string(out.size()) + ".");
+        raise_kind(ErrorKind::Runtime, "autograd", node->name(),
+                   "backward returned the wrong number of gradients: got " + std::to_string(n) +
+                       ", expected " + std::to_string(out.size()) + ".");
     }
     for (size_t i = 0; i < out.size(); ++i) {
         PyObject* item = PyTuple_GET_ITEM(results.get(), Py_ssize_t(i));
-        if (item != Py_None) out[i] = TensorRef(as_tensor(item, std::string(node->name()).c_str(), "a returned gradient"));
+        if (item != Py_None)
+            out[i] = TensorRef(as_tensor(item, std::string(node->name()).c_str(), "a returned gradient"));
     }
 }
 
@@ -93,9 +103,14 @@ struct FunctionCall {
 
     void check_dirty() const {
         for (const TensorRef& t : dirty) {
-            if (!contains(inputs, t.get())) raise_kind(ErrorKind::Runtime, "autograd", name, "mark_dirty was given a tensor that is not an input.");
-            if (!contains(outputs, t.get())) raise_kind(ErrorKind::Runtime, "autograd", name, "a tensor marked dirty must be returned.");
-            if (t->is_view) raise_kind(ErrorKind::NotImplemented, "autograd", name, "writing in place through a view is not supported in a Function.");
+            if (!contains(inputs, t.get()))
+                raise_kind(ErrorKind::Runtime, "autograd", name,
+                           "mark_dirty was given a tensor that is not an input.");
+            if (!contains(outputs, t.get()))
+                raise_kind(ErrorKind::Runtime, "autograd", name, "a tensor marked dirty must be returned.");
+            if (t->is_view)
+                raise_kind(ErrorKind::NotImplemented, "autograd", name,
+                           "writing in place through a view is not supported in a Function.");
             check_inplace(name, t.get(), true);
         }
     }
@@ -119,9 +134,10 @@ PyObject* python_node_binding(PyObject*, PyObject* args, PyObject* kwargs) {
     PyObject *context, *inputs, *outputs, *dirty = nullptr, *constant = nullptr;
     const char* name = "Function";
     int materialize = 1;
-    static const char* names[] = {"context", "inputs", "outputs", "dirty", "non_differentiable", "name", "materialize_grads", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOsp:python_node", const_cast<char**>(names), &context, &inputs, &outputs, &dirty,
-                                     &constant, &name, &materialize)) {
+    static const char* names[] = {
+        "context", "inputs", "outputs", "dirty", "non_differentiable", "name", "materialize_grads", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOsp:python_node", const_cast<char**>(names),
+                                     &context, &inputs, &outputs, &dirty, &constant, &name, &materialize)) {
         return nullptr;
     }
     return guarded([&] {
@@ -134,7 +150,8 @@ PyObject* python_node_binding(PyObject*, PyObject* args, PyObject* kwargs) {
         auto payload = std::make_unique<Payload>();
         payload->object = Py_NewRef(context);
         payload->materialize_grads = materialize;
-        for (const TensorRef& t : f.outputs) payload->result_meta.push_back({{t->shape().begin(), t->shape().end()}, t->dtype, t->device});
+        for (const TensorRef& t : f.outputs)
+            payload->result_meta.push_back({{t->shape().begin(), t->shape().end()}, t->dtype, t->device});
         NodeRef node = python_node(payload.release(), raw, int(f.outputs.size()), name);
         PyRef tuple = own(PyTuple_New(Py_ssize_t(f.outputs.size())));
         for (size_t k = 0; k < f.outputs.size(); ++k) {
@@ -151,29 +168,34 @@ void install_function_hooks() {
     hooks().free_python_node = free_python_node;
 }
 
-// ---- SavedTensor --------------------------------------------------------------------------------------------------------
+// ---- SavedTensor
+// --------------------------------------------------------------------------------------------------------
 
 namespace {
 
 struct SavedTensorObject {
-    PyObject_HEAD
-    Tensor* tensor;  // one count; for an output, an alias without history
+    PyObject_HEAD Tensor* tensor;  // one count; for an output, an alias without history
     uint32_t version;
-    int output;      // number of the output, -1: an input
+    int output;  // number of the output, -1: an input
     bool requires_grad;
 };
 
 SavedTensorObject* fields(PyObject* o) { return reinterpret_cast<SavedTensorObject*>(o); }
-PyTypeObject SavedTensorType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.SavedTensor", sizeof(SavedTensorObject)};
+PyTypeObject SavedTensorType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.SavedTensor",
+                                sizeof(SavedTensorObject)};
 
 PyObject* saved_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject* tensor;
     int output = -1;
     static const char* names[] = {"tensor", "output", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:SavedTensor", const_cast<char**>(names), &tensor, &output)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:SavedTensor", const_cast<char**>(names), &tensor,
+                                     &output))
+        return nullptr;
     return guarded([&] {
         TensorRef t(as_tensor(tensor, "save_for_backward", "tensor"));
-        if (t->inference) raise_kind(ErrorKind::Runtime, "autograd", "save_for_backward", "inference tensors cannot be saved for backward. Clone them outside inference_mode.");
+        if (t->inference)
+            raise_kind(ErrorKind::Runtime, "autograd", "save_for_backward",
+                       "inference tensors cannot be saved for backward. Clone them outside inference_mode.");
         PyRef self = own(type->tp_alloc(type, 0));
         bool needs = tracked(t.get());
         if (output >= 0) t = detach(t.get());
@@ -197,8 +219,10 @@ PyObject* saved_unpack(PyObject* self, PyObject*) {
         SavedTensorObject* o = fields(self);
         if (o->tensor->version() != o->version) {
             std::string_view name = current_node ? current_node->name() : "Function";
-            raise_kind(ErrorKind::Runtime, "version", name, "a tensor saved for backward was modified in place: got version " +
-                       std::to_string(o->tensor->version()) + ", expected " + std::to_string(o->version) + ". Clone it before the write.");
+            raise_kind(ErrorKind::Runtime, "version", name,
+                       "a tensor saved for backward was modified in place: got version " +
+                           std::to_string(o->tensor->version()) + ", expected " + std::to_string(o->version) +
+                           ". Clone it before the write.");
         }
         if (o->output < 0) return wrap(o->tensor);
         TensorRef out = alias(o->tensor);
@@ -209,13 +233,16 @@ PyObject* saved_unpack(PyObject* self, PyObject*) {
     });
 }
 
-PyMethodDef saved_methods[] = {{"unpack", saved_unpack, METH_NOARGS, "The tensor; RuntimeError when it was modified since."},
-                               {nullptr, nullptr, 0, nullptr}};
+PyMethodDef saved_methods[] = {
+    {"unpack", saved_unpack, METH_NOARGS, "The tensor; RuntimeError when it was modified since."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 void ready_saved_tensor_type(PyObject* module) {
-    SavedTensorType.tp_doc = PyDoc_STR("SavedTensor(tensor, output=-1): a tensor kept for backward; `output` = its number when it is a result.");
+    SavedTensorType.tp_doc = PyDoc_STR(
+        "SavedTensor(tensor, output=-1): a tensor kept for backward; `output` = its number when it is a "
+        "result.");
     SavedTensorType.tp_flags = Py_TPFLAGS_DEFAULT;
     SavedTensorType.tp_new = saved_new;
     SavedTensorType.tp_dealloc = saved_dealloc;

@@ -13,7 +13,9 @@ namespace {
 PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject *seed = nullptr, *device = nullptr;
     static const char* names[] = {"seed", "device", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:Generator", const_cast<char**>(names), &seed, &device)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:Generator", const_cast<char**>(names), &seed,
+                                     &device))
+        return nullptr;
     return guarded([&] {
         if (seed && (is_device(seed) || PyUnicode_Check(seed))) std::swap(seed, device);  // Generator("cuda")
         uint64_t value = 0;
@@ -22,7 +24,8 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
             if (PyErr_Occurred()) throw_python();
         }
         PyRef self = own(type->tp_alloc(type, 0));
-        reinterpret_cast<GeneratorObject*>(self.get())->impl = new Generator(device_argument(device, "Generator"), value);
+        reinterpret_cast<GeneratorObject*>(self.get())->impl =
+            new Generator(device_argument(device, "Generator"), value);
         return self.release();
     });
 }
@@ -32,8 +35,12 @@ void generator_dealloc(PyObject* self) {
     Py_TYPE(self)->tp_free(self);
 }
 
-PyObject* get_seed(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(generator_of(self)->get_state().seed); }
-PyObject* get_offset(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(generator_of(self)->get_state().offset); }
+PyObject* get_seed(PyObject* self, void*) {
+    return PyLong_FromUnsignedLongLong(generator_of(self)->get_state().seed);
+}
+PyObject* get_offset(PyObject* self, void*) {
+    return PyLong_FromUnsignedLongLong(generator_of(self)->get_state().offset);
+}
 PyObject* get_device(PyObject* self, void*) {
     return guarded([&] { return device_object(generator_of(self)->device); });
 }
@@ -41,7 +48,8 @@ PyObject* initial_seed(PyObject* self, PyObject*) { return get_seed(self, nullpt
 
 PyObject* manual_seed_method(PyObject* self, PyObject* seed) {
     return guarded([&] {
-        if (!PyLong_Check(seed)) raise(PyExc_TypeError, "[manual_seed] expected an int: got " + type_name(seed));
+        if (!PyLong_Check(seed))
+            raise(PyExc_TypeError, "[manual_seed] expected an int: got " + type_name(seed));
         generator_of(self)->set_state({PyLong_AsUnsignedLongLongMask(seed), 0});
         return Py_NewRef(self);
     });
@@ -57,7 +65,8 @@ PyObject* advance(PyObject* self, PyObject* counters) {
 
 PyObject* get_state(PyObject* self, PyObject*) {
     Generator::State s = generator_of(self)->get_state();
-    return Py_BuildValue("(KK)", static_cast<unsigned long long>(s.seed), static_cast<unsigned long long>(s.offset));
+    return Py_BuildValue("(KK)", static_cast<unsigned long long>(s.seed),
+                         static_cast<unsigned long long>(s.offset));
 }
 
 PyObject* set_state(PyObject* self, PyObject* state) {
@@ -75,7 +84,8 @@ PyObject* set_state(PyObject* self, PyObject* state) {
 PyObject* default_generator_binding(PyObject*, PyObject* args) {
     PyObject* device = nullptr;
     if (!PyArg_ParseTuple(args, "|O:default_generator", &device)) return nullptr;
-    return guarded([&] { return generator_object(&default_generator(device_argument(device, "default_generator"))); });
+    return guarded(
+        [&] { return generator_object(&default_generator(device_argument(device, "default_generator"))); });
 }
 
 PyGetSetDef getset[] = {{"seed", get_seed, nullptr, "The key of the counter-based numbers.", nullptr},
@@ -88,7 +98,8 @@ PyMethodDef methods[] = {{"manual_seed", manual_seed_method, METH_O, "Sets the s
                          {"get_state", get_state, METH_NOARGS, "(seed, offset)."},
                          {"set_state", set_state, METH_O, "Sets (seed, offset)."},
                          {nullptr, nullptr, 0, nullptr}};
-PyMethodDef functions[] = {{"default_generator", default_generator_binding, METH_VARARGS, "default_generator(device=None) -> Generator."},
+PyMethodDef functions[] = {{"default_generator", default_generator_binding, METH_VARARGS,
+                            "default_generator(device=None) -> Generator."},
                            {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
@@ -103,7 +114,8 @@ PyObject* generator_object(Generator* impl) {
 }
 
 void ready_generator_type(PyObject* module) {
-    GeneratorType.tp_doc = PyDoc_STR("Generator(seed=0, device=None): counter-based random numbers (Philox 4x32-10).");
+    GeneratorType.tp_doc =
+        PyDoc_STR("Generator(seed=0, device=None): counter-based random numbers (Philox 4x32-10).");
     GeneratorType.tp_flags = Py_TPFLAGS_DEFAULT;
     GeneratorType.tp_new = generator_new;
     GeneratorType.tp_dealloc = generator_dealloc;

@@ -7,8 +7,7 @@
 namespace tenora::python {
 
 struct GeneratorObject {
-    PyObject_HEAD
-    Generator* impl;  // one count
+    PyObject_HEAD Generator* impl;  // one count
 };
 extern PyTypeObject GeneratorType;
 inline bool is_generator(PyObject* o) { return PyObject_TypeCheck(o, &GeneratorType); }

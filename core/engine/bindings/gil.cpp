@@ -1,6 +1,7 @@
 // The GIL, and wrappers whose last native holder went while nobody had it.
 //   - Only this file changes modes().holds_gil on a thread that Python knows.
-//   - A wrapper released without the GIL waits in one locked list; it is drained when a thread takes the GIL back and by a
+//   - A wrapper released without the GIL waits in one locked list; it is drained when a thread takes the GIL
+//   back and by a
 //     pending call, whichever is first.
 
 #include <atomic>
@@ -15,8 +16,8 @@ namespace tenora::python {
 
 namespace {
 
-std::mutex queue_lock;              // guards `queue`
-std::vector<PyObject*>& queue() {   // never destroyed: threads may outlive static destruction
+std::mutex queue_lock;             // guards `queue`
+std::vector<PyObject*>& queue() {  // never destroyed: threads may outlive static destruction
     static auto* list = new std::vector<PyObject*>();
     return *list;
 }

@@ -1,4 +1,5 @@
-// no_grad() and its kin: context managers and decorators over the thread's modes, native because they stand in hot loops.
+// no_grad() and its kin: context managers and decorators over the thread's modes, native because they stand
+// in hot loops.
 //   - One object may be entered again while it is entered; what it replaced is kept as two bits per level.
 //   - Decoration (functions, generators) is done by a Python helper that tenora_engine pushes in.
 
@@ -12,8 +13,7 @@ namespace {
 enum class Kind : uint8_t { NoGrad, EnableGrad, GradMode, Inference, Anomaly };
 
 struct ContextObject {
-    PyObject_HEAD
-    Kind kind;
+    PyObject_HEAD Kind kind;
     bool value;
     uint8_t depth;
     uint64_t saved;  // two bits per level: the mode, and grad mode for inference
@@ -35,7 +35,8 @@ bool& mode_of(Kind kind) {
 
 PyObject* decorate(PyObject* context, PyObject* function) {
     if (!decorator) {
-        PyErr_SetString(PyExc_RuntimeError, "[no_grad] decoration is not available: tenora_engine was not imported.");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "[no_grad] decoration is not available: tenora_engine was not imported.");
         return nullptr;
     }
     return PyObject_CallFunctionObjArgs(decorator, context, function, nullptr);
@@ -47,10 +48,15 @@ PyObject* context_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     static const char* names[] = {"", nullptr};
     static const char* enabled[] = {"enabled", nullptr};
     static const char* mode[] = {"mode", nullptr};
-    const char** keywords = kind == Kind::Inference ? mode : kind == Kind::GradMode || kind == Kind::Anomaly ? enabled : names;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, kind == Kind::GradMode ? "O" : "|O", const_cast<char**>(keywords), &first)) return nullptr;
+    const char** keywords = kind == Kind::Inference                           ? mode
+                            : kind == Kind::GradMode || kind == Kind::Anomaly ? enabled
+                                                                              : names;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, kind == Kind::GradMode ? "O" : "|O",
+                                     const_cast<char**>(keywords), &first))
+        return nullptr;
     if (first && PyCallable_Check(first)) given = first;  // @no_grad without parentheses
-    if (first && !given && !PyBool_Check(first)) return PyErr_Format(PyExc_TypeError, "[%s] expected True or False", type->tp_name);
+    if (first && !given && !PyBool_Check(first))
+        return PyErr_Format(PyExc_TypeError, "[%s] expected True or False", type->tp_name);
     PyRef self = PyRef::steal(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     ContextObject* o = fields(self.get());
@@ -63,7 +69,8 @@ PyObject* context_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
 PyObject* context_enter(PyObject* self, PyObject*) {
     ContextObject* o = fields(self);
     if (o->depth >= 32) {
-        PyErr_SetString(PyExc_RuntimeError, "[no_grad] one context object was entered more than 32 times at once.");
+        PyErr_SetString(PyExc_RuntimeError,
+                        "[no_grad] one context object was entered more than 32 times at once.");
         return nullptr;
     }
     bool& mode = mode_of(o->kind);
@@ -88,7 +95,8 @@ PyObject* context_exit(PyObject* self, PyObject* const*, Py_ssize_t) {
 PyObject* context_call(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject* function;
     static const char* names[] = {"", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:decorator", const_cast<char**>(names), &function)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:decorator", const_cast<char**>(names), &function))
+        return nullptr;
     return decorate(self, function);
 }
 
@@ -106,7 +114,8 @@ void context_dealloc(PyObject* self) { Py_TYPE(self)->tp_free(self); }
 
 PyMethodDef methods[] = {
     {"__enter__", context_enter, METH_NOARGS, nullptr},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(context_exit)), METH_FASTCALL, nullptr},
+    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(context_exit)), METH_FASTCALL,
+     nullptr},
     {"clone", context_clone, METH_NOARGS, "A fresh context of the same kind."},
     {nullptr, nullptr, 0, nullptr}};
 
@@ -115,14 +124,17 @@ PyObject* set_decorator(PyObject*, PyObject* callable) {
     Py_XSETREF(decorator, callable);
     Py_RETURN_NONE;
 }
-PyMethodDef functions[] = {{"set_decorator", set_decorator, METH_O, "f(context, function) -> decorated function."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef functions[] = {
+    {"set_decorator", set_decorator, METH_O, "f(context, function) -> decorated function."},
+    {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
 
 void ready_grad_mode_types(PyObject* module) {
-    const char* docs[] = {"Operations are not recorded.", "Operations are recorded.", "grad_mode(enabled)",
-                          "inference_mode(mode=True): no recording, no versions; results may not enter recorded operations.",
-                          "anomaly_mode(enabled=True): backward names the line of the forward call that failed."};
+    const char* docs[] = {
+        "Operations are not recorded.", "Operations are recorded.", "grad_mode(enabled)",
+        "inference_mode(mode=True): no recording, no versions; results may not enter recorded operations.",
+        "anomaly_mode(enabled=True): backward names the line of the forward call that failed."};
     const char* names[] = {"no_grad", "enable_grad", "grad_mode", "inference_mode", "anomaly_mode"};
     for (int i = 0; i < 5; ++i) {
         types[i].tp_doc = docs[i];

@@ -1,4 +1,5 @@
-// The module `tenora_engine._engine`. One interpreter per process: a second one would share static types and is refused.
+// The module `tenora_engine._engine`. One interpreter per process: a second one would share static types and
+// is refused.
 
 #include <pybind11/pybind11.h>
 
@@ -54,12 +55,8 @@ void fill_module(PyObject* module) {
 
 }  // namespace tenora::python
 
-PYBIND11_MODULE(_engine, module) {
+PYBIND11_MODULE(_engine_inner, module) {
     using namespace tenora::python;
-    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
-        PyErr_SetString(PyExc_ImportError, "tenora_engine cannot be used in a subinterpreter");
-        throw pybind11::error_already_set();
-    }
     module.doc() = "tenora's native engine: tensors, dispatch, tape, Programs.";
     pybind11::register_exception_translator(translate);
     try {
@@ -68,4 +65,14 @@ PYBIND11_MODULE(_engine, module) {
         set_python_error(error);
         throw pybind11::error_already_set();
     }
+}
+
+// The check comes before pybind11 does anything: its own set-up would wait for ever for the main
+// interpreter's GIL.
+PyMODINIT_FUNC PyInit__engine() {
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "tenora_engine cannot be used in a subinterpreter");
+        return nullptr;
+    }
+    return PyInit__engine_inner();
 }

@@ -6,18 +6,20 @@
 namespace tenora::python {
 
 template <class F>
-PyCFunction keyword_method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+PyCFunction keyword_method(F* f) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
 
 PyObject* python_node_binding(PyObject* module, PyObject* args, PyObject* kwargs);
 
 void add_autograd(PyObject* module);
-void add_registration(PyObject* module);   // ops, OpFunctions, callbacks
-void add_backends(PyObject* module);       // backends, kernels, spaces, choice
+void add_registration(PyObject* module);  // ops, OpFunctions, callbacks
+void add_backends(PyObject* module);      // backends, kernels, spaces, choice
 void add_programs(PyObject* module);
 void add_creation(PyObject* module);
-void add_runtime(PyObject* module);        // memory, ring, streams, counters
+void add_runtime(PyObject* module);  // memory, ring, streams, counters
 
-void install_trace_hook();                 // program_binding.cpp
-void install_warning_hook();               // registration.cpp
+void install_trace_hook();    // program_binding.cpp
+void install_warning_hook();  // registration.cpp
 
 }  // namespace tenora::python

@@ -11,9 +11,8 @@ namespace tenora::python {
 namespace {
 
 struct NodeObject {
-    PyObject_HEAD
-    Node* node;     // one count; null for a leaf's accumulation
-    Tensor* leaf;   // one count; null for a node
+    PyObject_HEAD Node* node;  // one count; null for a leaf's accumulation
+    Tensor* leaf;              // one count; null for a node
     PyObject* weakrefs;
 };
 
@@ -70,7 +69,9 @@ std::string class_name(Node* node) {
 }
 
 PyObject* node_name(PyObject* self, PyObject*) {
-    return guarded([&] { return text(fields(self)->node ? class_name(fields(self)->node) : "AccumulateGrad").release(); });
+    return guarded([&] {
+        return text(fields(self)->node ? class_name(fields(self)->node) : "AccumulateGrad").release();
+    });
 }
 
 PyObject* node_repr(PyObject* self) {
@@ -81,12 +82,13 @@ PyObject* node_repr(PyObject* self) {
 PyObject* get_next(PyObject* self, void*) {
     return guarded([&] {
         Node* node = fields(self)->node;
-        int count = node && !(node->flags.load() & Node::kFreed) ? node->n_edges : 0;
+        int count = node ? node->n_edges : 0;
         PyRef tuple = own(PyTuple_New(count));
         for (int i = 0; i < count; ++i) {
             const Edge& edge = node->edges()[i];
             PyRef target = edge ? own(new_node(edge.node(), edge.leaf())) : PyRef::borrow(Py_None);
-            PyTuple_SET_ITEM(tuple.get(), i, check(Py_BuildValue("(OI)", target.get(), unsigned(edge.output_nr))));
+            PyTuple_SET_ITEM(tuple.get(), i,
+                             check(Py_BuildValue("(OI)", target.get(), unsigned(edge.output_nr))));
         }
         return tuple.release();
     });
@@ -120,18 +122,26 @@ PyObject* get_sequence(PyObject* self, void*) {
 
 PyObject* register_node_hook(PyObject* self, PyObject* callable, void** (*slot)(Node*)) {
     return guarded([&] {
-        if (!fields(self)->node) raise_kind(ErrorKind::Runtime, "autograd", "register_hook", "a leaf's node takes no hooks. Use the tensor's register_hook.");
+        if (!fields(self)->node)
+            raise_kind(ErrorKind::Runtime, "autograd", "register_hook",
+                       "a leaf's node takes no hooks. Use the tensor's register_hook.");
         return add_hook(slot(fields(self)->node), callable, self);
     });
 }
 
-PyObject* register_hook(PyObject* self, PyObject* callable) { return register_node_hook(self, callable, node_post_hooks); }
-PyObject* register_prehook(PyObject* self, PyObject* callable) { return register_node_hook(self, callable, node_pre_hooks); }
+PyObject* register_hook(PyObject* self, PyObject* callable) {
+    return register_node_hook(self, callable, node_post_hooks);
+}
+PyObject* register_prehook(PyObject* self, PyObject* callable) {
+    return register_node_hook(self, callable, node_pre_hooks);
+}
 
 PyMethodDef methods[] = {
     {"name", node_name, METH_NOARGS, "Name of the node: 'MulBackward0', 'AccumulateGrad'."},
-    {"register_hook", register_hook, METH_O, "f(grad_inputs, grad_outputs) -> None or new grad_inputs, after the node ran."},
-    {"register_prehook", register_prehook, METH_O, "f(grad_outputs) -> None or new grad_outputs, before the node runs."},
+    {"register_hook", register_hook, METH_O,
+     "f(grad_inputs, grad_outputs) -> None or new grad_inputs, after the node ran."},
+    {"register_prehook", register_prehook, METH_O,
+     "f(grad_outputs) -> None or new grad_outputs, before the node runs."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef getset[] = {
     {"next_functions", get_next, nullptr, "((node or None, output number), ...) of the inputs.", nullptr},

@@ -11,8 +11,8 @@
 
 namespace tenora::python {
 
-void need_numpy();              // imports NumPy; throws when it is not there
-PyArray_Descr* numpy_descr(DType dtype);  // borrowed, cached
+void need_numpy();                             // imports NumPy; throws when it is not there
+PyArray_Descr* numpy_descr(DType dtype);       // borrowed, cached
 DType dtype_from_descr(PyArray_Descr* descr);  // None when tenora has no such type
 
 }  // namespace tenora::python

@@ -7,8 +7,8 @@
 
 #include "construct.h"
 #include "scalar_read.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -19,21 +19,36 @@ PyArray_Descr* descrs[TNR_DTYPE_COUNT];
 
 int type_number(DType dtype) {
     switch (dtype) {
-        case DType::Bool: return NPY_BOOL;
-        case DType::U8: return NPY_UINT8;
-        case DType::U16: return NPY_UINT16;
-        case DType::U32: return NPY_UINT32;
-        case DType::U64: return NPY_UINT64;
-        case DType::I8: return NPY_INT8;
-        case DType::I16: return NPY_INT16;
-        case DType::I32: return NPY_INT32;
-        case DType::I64: return NPY_INT64;
-        case DType::F16: return NPY_FLOAT16;
-        case DType::F32: return NPY_FLOAT32;
-        case DType::F64: return NPY_FLOAT64;
-        case DType::C64: return NPY_COMPLEX64;
-        case DType::C128: return NPY_COMPLEX128;
-        default: return -1;
+        case DType::Bool:
+            return NPY_BOOL;
+        case DType::U8:
+            return NPY_UINT8;
+        case DType::U16:
+            return NPY_UINT16;
+        case DType::U32:
+            return NPY_UINT32;
+        case DType::U64:
+            return NPY_UINT64;
+        case DType::I8:
+            return NPY_INT8;
+        case DType::I16:
+            return NPY_INT16;
+        case DType::I32:
+            return NPY_INT32;
+        case DType::I64:
+            return NPY_INT64;
+        case DType::F16:
+            return NPY_FLOAT16;
+        case DType::F32:
+            return NPY_FLOAT32;
+        case DType::F64:
+            return NPY_FLOAT64;
+        case DType::C64:
+            return NPY_COMPLEX64;
+        case DType::C128:
+            return NPY_COMPLEX128;
+        default:
+            return -1;
     }
 }
 
@@ -41,7 +56,8 @@ PyArray_Descr* bfloat16_descr() {
     PyRef module = PyRef::steal(PyImport_ImportModule("ml_dtypes"));
     if (!module) {
         PyErr_Clear();
-        raise_kind(ErrorKind::Runtime, "dtype", "numpy", "bfloat16 arrays need the package ml_dtypes, which is not installed.");
+        raise_kind(ErrorKind::Runtime, "dtype", "numpy",
+                   "bfloat16 arrays need the package ml_dtypes, which is not installed.");
     }
     PyRef type = own(PyObject_GetAttrString(module.get(), "bfloat16"));
     PyArray_Descr* descr = nullptr;
@@ -51,8 +67,10 @@ PyArray_Descr* bfloat16_descr() {
 
 void release_array(void* owner) {
     if (!Py_IsInitialized()) return;
-    if (PyGILState_Check()) Py_DECREF(static_cast<PyObject*>(owner));
-    else queue_release(static_cast<PyObject*>(owner));
+    if (PyGILState_Check())
+        Py_DECREF(static_cast<PyObject*>(owner));
+    else
+        queue_release(static_cast<PyObject*>(owner));
 }
 
 // Lowest byte that a strided array touches, relative to its first element.
@@ -60,8 +78,10 @@ int64_t lowest_byte(PyArrayObject* array, int64_t* extent) {
     int64_t low = 0, high = PyArray_ITEMSIZE(array);
     for (int d = 0; d < PyArray_NDIM(array); ++d) {
         int64_t reach = (PyArray_DIM(array, d) - 1) * PyArray_STRIDE(array, d);
-        if (reach < 0) low += reach;
-        else high += reach;
+        if (reach < 0)
+            low += reach;
+        else
+            high += reach;
     }
     *extent = high - low;
     return low;
@@ -72,13 +92,19 @@ PyRef usable_array(PyObject* o, bool copy, DType* dtype) {
     *dtype = dtype_from_descr(PyArray_DESCR(array));
     if (*dtype == DType::None) {
         PyRef name = own(PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(array))));
-        raise_kind(ErrorKind::Type, "dtype", "from_numpy", "no tenora dtype for this array: got dtype " + to_text(name.get()) + ", expected bool, ints, floats or complex.");
+        raise_kind(ErrorKind::Type, "dtype", "from_numpy",
+                   "no tenora dtype for this array: got dtype " + to_text(name.get()) +
+                       ", expected bool, ints, floats or complex.");
     }
     bool swapped = !PyArray_ISNOTSWAPPED(array);
     bool uneven = reinterpret_cast<uintptr_t>(PyArray_DATA(array)) % size_of(*dtype) != 0;
-    for (int d = 0; d < PyArray_NDIM(array); ++d) uneven |= PyArray_STRIDE(array, d) % int64_t(size_of(*dtype)) != 0;
+    for (int d = 0; d < PyArray_NDIM(array); ++d)
+        uneven |= PyArray_STRIDE(array, d) % int64_t(size_of(*dtype)) != 0;
     if (!copy && !swapped && !uneven) return PyRef::borrow(o);
-    if (!copy) raise_kind(ErrorKind::Value, "layout", "from_numpy", "the array's memory cannot be shared: its byte order or alignment is foreign. Pass a copy.");
+    if (!copy)
+        raise_kind(
+            ErrorKind::Value, "layout", "from_numpy",
+            "the array's memory cannot be shared: its byte order or alignment is foreign. Pass a copy.");
     PyArray_Descr* native = numpy_descr(*dtype);
     Py_INCREF(native);
     return own(PyArray_FromArray(array, native, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY));
@@ -103,31 +129,47 @@ PyArray_Descr* numpy_descr(DType dtype) {
 
 DType dtype_from_descr(PyArray_Descr* descr) {
     switch (descr->type_num) {
-        case NPY_BOOL: return DType::Bool;
-        case NPY_FLOAT16: return DType::F16;
-        case NPY_FLOAT32: return DType::F32;
-        case NPY_FLOAT64: return DType::F64;
-        case NPY_COMPLEX64: return DType::C64;
-        case NPY_COMPLEX128: return DType::C128;
-        default: break;
+        case NPY_BOOL:
+            return DType::Bool;
+        case NPY_FLOAT16:
+            return DType::F16;
+        case NPY_FLOAT32:
+            return DType::F32;
+        case NPY_FLOAT64:
+            return DType::F64;
+        case NPY_COMPLEX64:
+            return DType::C64;
+        case NPY_COMPLEX128:
+            return DType::C128;
+        default:
+            break;
     }
     if (PyTypeNum_ISINTEGER(descr->type_num)) {
         bool is_unsigned = PyTypeNum_ISUNSIGNED(descr->type_num);
         switch (PyDataType_ELSIZE(descr)) {
-            case 1: return is_unsigned ? DType::U8 : DType::I8;
-            case 2: return is_unsigned ? DType::U16 : DType::I16;
-            case 4: return is_unsigned ? DType::U32 : DType::I32;
-            case 8: return is_unsigned ? DType::U64 : DType::I64;
-            default: return DType::None;
+            case 1:
+                return is_unsigned ? DType::U8 : DType::I8;
+            case 2:
+                return is_unsigned ? DType::U16 : DType::I16;
+            case 4:
+                return is_unsigned ? DType::U32 : DType::I32;
+            case 8:
+                return is_unsigned ? DType::U64 : DType::I64;
+            default:
+                return DType::None;
         }
     }
-    if (descr->type_num >= NPY_USERDEF && std::string_view(descr->typeobj->tp_name).find("bfloat16") != std::string_view::npos) return DType::BF16;
+    if (descr->type_num >= NPY_USERDEF &&
+        std::string_view(descr->typeobj->tp_name).find("bfloat16") != std::string_view::npos)
+        return DType::BF16;
     return DType::None;
 }
 
 bool is_ndarray(PyObject* o) {
     if (!api_ready) {
-        if (std::string_view(Py_TYPE(o)->tp_name).substr(0, 6) != "numpy." && !PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__array_finalize__")) return false;
+        if (std::string_view(Py_TYPE(o)->tp_name).substr(0, 6) != "numpy." &&
+            !PyObject_HasAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__array_finalize__"))
+            return false;
         need_numpy();
     }
     return PyArray_Check(o);
@@ -135,7 +177,9 @@ bool is_ndarray(PyObject* o) {
 
 TensorRef tensor_from_ndarray(PyObject* o, bool copy) {
     need_numpy();
-    if (!PyArray_Check(o)) raise_kind(ErrorKind::Type, "type", "from_numpy", "expected a numpy.ndarray: got " + type_name(o) + ".");
+    if (!PyArray_Check(o))
+        raise_kind(ErrorKind::Type, "type", "from_numpy",
+                   "expected a numpy.ndarray: got " + type_name(o) + ".");
     DType dtype;
     PyRef held = usable_array(o, copy, &dtype);
     auto* array = reinterpret_cast<PyArrayObject*>(held.get());
@@ -146,7 +190,8 @@ TensorRef tensor_from_ndarray(PyObject* o, bool copy) {
     if (PyArray_SIZE(array) == 0) return new_tensor(shape, dtype, Device{});
     int64_t extent = 0, low = lowest_byte(array, &extent);
     bool read_only = !PyArray_ISWRITEABLE(array);
-    StorageRef storage = adopt(PyArray_BYTES(array) + low, size_t(extent), Device{}, read_only, array, release_array);
+    StorageRef storage =
+        adopt(PyArray_BYTES(array) + low, size_t(extent), Device{}, read_only, array, release_array);
     held.release();
     return new_window(storage.get(), shape, {strides, size_t(rank)}, -low / item, dtype, Device{});
 }
@@ -164,7 +209,8 @@ void release_storage(PyObject* capsule) {
 PyObject* ndarray_of(Tensor* t, bool writable) {
     need_numpy();
     if (!space(t->device).host_accessible()) {
-        raise_kind(ErrorKind::Type, "device", "numpy", "memory of " + to_string(t->device) + " cannot be read by NumPy. Use .cpu() first.");
+        raise_kind(ErrorKind::Type, "device", "numpy",
+                   "memory of " + to_string(t->device) + " cannot be read by NumPy. Use .cpu() first.");
     }
     TensorRef host = on_host(t, "numpy");
     npy_intp strides[kMaxRank];
@@ -172,7 +218,9 @@ PyObject* ndarray_of(Tensor* t, bool writable) {
     PyArray_Descr* descr = numpy_descr(t->dtype);
     Py_INCREF(descr);
     int flags = writable && !t->storage->read_only ? NPY_ARRAY_WRITEABLE : 0;
-    PyRef array = own(PyArray_NewFromDescr(&PyArray_Type, descr, t->rank(), reinterpret_cast<npy_intp*>(t->dl.shape), strides, t->dl.data, flags, nullptr));
+    PyRef array =
+        own(PyArray_NewFromDescr(&PyArray_Type, descr, t->rank(), reinterpret_cast<npy_intp*>(t->dl.shape),
+                                 strides, t->dl.data, flags, nullptr));
     t->storage->retain();
     PyObject* base = PyCapsule_New(t->storage, "tenora.storage", release_storage);
     if (!base) {

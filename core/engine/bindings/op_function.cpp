@@ -2,8 +2,8 @@
 
 #include "op_function.h"
 
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -15,23 +15,26 @@ std::string given_types(PyObject* const* args, size_t n_args, PyObject* kwnames)
     std::string list = "(";
     for (size_t i = 0; i < n_args; ++i) list += (i ? ", " : "") + type_name(args[i]);
     for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
-        list += (list.size() > 1 ? ", " : "") + to_text(PyTuple_GET_ITEM(kwnames, k)) + "=" + type_name(args[n_args + size_t(k)]);
+        list += (list.size() > 1 ? ", " : "") + to_text(PyTuple_GET_ITEM(kwnames, k)) + "=" +
+                type_name(args[n_args + size_t(k)]);
     }
     return list + ")";
 }
 
-[[noreturn]] void no_match(OpFunctionObject* f, PyObject* const* args, size_t n_args, PyObject* kwnames, const Misfit& why) {
+[[noreturn]] void no_match(OpFunctionObject* f, PyObject* const* args, size_t n_args, PyObject* kwnames,
+                           const Misfit& why) {
     std::string name = to_text(f->name);
     if (f->ops->size() == 1) {
         const Signature& s = *op_info((*f->ops)[0]).signature;
         std::string what = why.what;
         if (what.empty() && why.param) {
-            what = why.param->name + " is wrong: got " + type_name(why.given) + ", expected " + type_text(why.param->type) +
-                   (why.param->optional ? " or None" : "");
+            what = why.param->name + " is wrong: got " + type_name(why.given) + ", expected " +
+                   type_text(why.param->type) + (why.param->optional ? " or None" : "");
         }
         raise_kind(ErrorKind::Type, "type", name, what + ". Signature: " + s.text + ".");
     }
-    std::string text = "no signature takes these arguments: got " + given_types(args, n_args, kwnames) + ", expected one of:";
+    std::string text = "no signature takes these arguments: got " + given_types(args, n_args, kwnames) +
+                       ", expected one of:";
     for (OpId id : *f->ops) text += "\n    " + op_info(id).signature->text;
     raise_kind(ErrorKind::Type, "type", name, text);
 }
@@ -45,8 +48,12 @@ PyObject* run_out(const OpInfo& info, const Arguments& a) {
     if (n == 1 && !PyTuple_Check(a.out)) {
         outs[0] = as_tensor(a.out, op_name, "out");
     } else {
-        if (!PyTuple_Check(a.out) && !PyList_Check(a.out)) raise_kind(ErrorKind::Type, "type", op_name, "out is wrong: got " + type_name(a.out) + ", expected a tuple of tensors.");
-        if (PySequence_Fast_GET_SIZE(a.out) != n) raise_kind(ErrorKind::Type, "type", op_name, "out has the wrong length: expected " + std::to_string(n) + " tensors.");
+        if (!PyTuple_Check(a.out) && !PyList_Check(a.out))
+            raise_kind(ErrorKind::Type, "type", op_name,
+                       "out is wrong: got " + type_name(a.out) + ", expected a tuple of tensors.");
+        if (PySequence_Fast_GET_SIZE(a.out) != n)
+            raise_kind(ErrorKind::Type, "type", op_name,
+                       "out has the wrong length: expected " + std::to_string(n) + " tensors.");
         for (int i = 0; i < n; ++i) {
             held.push_back(PyRef::borrow(PySequence_Fast_GET_ITEM(a.out, i)));
             outs[i] = as_tensor(held.back().get(), op_name, "out");
@@ -57,7 +64,8 @@ PyObject* run_out(const OpInfo& info, const Arguments& a) {
 }
 
 PyObject* run_inplace(const OpInfo& info, const Arguments& a, PyObject* self) {
-    if (!info.inplace_ok) raise_kind(ErrorKind::Type, "type", info.signature->name, "the op has no in-place form.");
+    if (!info.inplace_ok)
+        raise_kind(ErrorKind::Type, "type", info.signature->name, "the op has no in-place form.");
     call_inplace(info.id, a.operands[0].tensor, a.in(), a.attr());
     track_if_needed(self);
     return Py_NewRef(self);
@@ -95,8 +103,10 @@ PyObject* op_descr_get(PyObject* self, PyObject* object, PyObject*) {
 
 }  // namespace
 
-PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const* args, size_t n_args, PyObject* kwnames) {
-    PyRef handler = own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(foreign)), "__tenora_op__"));
+PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const* args, size_t n_args,
+                       PyObject* kwnames) {
+    PyRef handler =
+        own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(foreign)), "__tenora_op__"));
     PyRef tuple = own(PyTuple_New(Py_ssize_t(n_args)));
     for (size_t i = 0; i < n_args; ++i) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), Py_NewRef(args[i]));
     PyRef dict = own(PyDict_New());
@@ -113,10 +123,12 @@ PyObject* pack_results(const OpInfo& info, TensorRef* out, int count) {
     PyRef tuple;
     if (info.result_type) {
         tuple = own(PyStructSequence_New(info.result_type));
-        for (int i = 0; i < count; ++i) PyStructSequence_SetItem(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
+        for (int i = 0; i < count; ++i)
+            PyStructSequence_SetItem(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
     } else {
         tuple = own(PyTuple_New(count));
-        for (int i = 0; i < count; ++i) PyTuple_SET_ITEM(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
+        for (int i = 0; i < count; ++i)
+            PyTuple_SET_ITEM(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
     }
     return tuple.release();
 }
@@ -132,23 +144,30 @@ PyObject* run_function(const OpInfo& info, const Arguments& a) {
     return pack_results(info, out, info.signature->n_out);
 }
 
-PyTypeObject OpFunctionType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.OpFunction", sizeof(OpFunctionObject)};
+PyTypeObject OpFunctionType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.OpFunction",
+                               sizeof(OpFunctionObject)};
 PyTypeObject OpMethodType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.OpMethod", sizeof(OpFunctionObject)};
 
-PyObject* make_op_function(const std::string& name, const std::vector<std::string>& ops, OpKind kind, PyObject* doc,
-                           const std::string& module, const std::string& qualname) {
-    if (ops.empty()) raise_kind(ErrorKind::Value, "value", "make_function", "no ops: expected at least one registered op name.");
+PyObject* make_op_function(const std::string& name, const std::vector<std::string>& ops, OpKind kind,
+                           PyObject* doc, const std::string& module, const std::string& qualname) {
+    if (ops.empty())
+        raise_kind(ErrorKind::Value, "value", "make_function",
+                   "no ops: expected at least one registered op name.");
     auto ids = std::make_unique<std::vector<OpId>>();
     for (const std::string& op_name : ops) {
         const OpInfo* info = find_op_info(op_name);
-        if (!info) raise_kind(ErrorKind::Value, "op", "make_function", "unknown op: got '" + op_name + "', expected a registered name.");
+        if (!info)
+            raise_kind(ErrorKind::Value, "op", "make_function",
+                       "unknown op: got '" + op_name + "', expected a registered name.");
         const Signature& s = *info->signature;
         if (kind != OpKind::Function && (s.params.empty() || !is_operand(s.params[0].type))) {
-            raise_kind(ErrorKind::Value, "op", "make_function", "'" + op_name + "' cannot be a method: its first parameter is not a tensor.");
+            raise_kind(ErrorKind::Value, "op", "make_function",
+                       "'" + op_name + "' cannot be a method: its first parameter is not a tensor.");
         }
         ids->push_back(info->id);
     }
-    PyRef name_text = text(name), qualname_text = text(qualname.empty() ? name : qualname), module_text = text(module);
+    PyRef name_text = text(name), qualname_text = text(qualname.empty() ? name : qualname),
+          module_text = text(module);
     PyTypeObject* type = kind == OpKind::Function ? &OpFunctionType : &OpMethodType;
     auto* f = PyObject_GC_New(OpFunctionObject, type);
     check(reinterpret_cast<PyObject*>(f));
@@ -170,14 +189,16 @@ void add_op_function_info(PyTypeObject& type);  // op_function_info.cpp
 void ready_op_function_types(PyObject* module) {
     add_op_function_info(OpFunctionType);
     OpFunctionType.tp_doc = PyDoc_STR("A native callable for one or several ops of the same public name.");
-    OpFunctionType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE;
+    OpFunctionType.tp_flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_BASETYPE;
     OpFunctionType.tp_call = PyVectorcall_Call;
     OpFunctionType.tp_vectorcall_offset = offsetof(OpFunctionObject, vectorcall);
     check_status(PyType_Ready(&OpFunctionType));
     add_op_function_info(OpMethodType);
     OpMethodType.tp_base = &OpFunctionType;
     OpMethodType.tp_doc = PyDoc_STR("An OpFunction that binds to a tensor.");
-    OpMethodType.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
+    OpMethodType.tp_flags =
+        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR;
     OpMethodType.tp_call = PyVectorcall_Call;
     OpMethodType.tp_vectorcall_offset = offsetof(OpFunctionObject, vectorcall);
     OpMethodType.tp_descr_get = op_descr_get;

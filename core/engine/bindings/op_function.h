@@ -1,6 +1,7 @@
 // `OpFunction`: the native callable that users call; one or several registered ops under one public name.
 //   - kind function: `tenora.add(a, b, out=c)`; method and inplace are descriptors (`x.add(b)`, `x.add_(b)`).
-//   - Overloads: the first signature that fits wins. An argument whose type has `__tenora_op__` takes the whole call.
+//   - Overloads: the first signature that fits wins. An argument whose type has `__tenora_op__` takes the
+//   whole call.
 #pragma once
 
 #include <vector>
@@ -12,8 +13,7 @@ namespace tenora::python {
 enum class OpKind : uint8_t { Function, Method, InPlace };
 
 struct OpFunctionObject {
-    PyObject_HEAD
-    vectorcallfunc vectorcall;
+    PyObject_HEAD vectorcallfunc vectorcall;
     OpKind kind;
     std::vector<OpId>* ops;
     PyObject *name, *qualname, *module, *doc;
@@ -23,13 +23,16 @@ struct OpFunctionObject {
 
 extern PyTypeObject OpFunctionType;  // kind function
 extern PyTypeObject OpMethodType;    // kinds method and inplace; a subclass
-inline bool is_op_function(PyObject* o) { return Py_IS_TYPE(o, &OpFunctionType) || Py_IS_TYPE(o, &OpMethodType); }
+inline bool is_op_function(PyObject* o) {
+    return Py_IS_TYPE(o, &OpFunctionType) || Py_IS_TYPE(o, &OpMethodType);
+}
 
-PyObject* make_op_function(const std::string& name, const std::vector<std::string>& ops, OpKind kind, PyObject* doc,
-                           const std::string& module, const std::string& qualname);
+PyObject* make_op_function(const std::string& name, const std::vector<std::string>& ops, OpKind kind,
+                           PyObject* doc, const std::string& module, const std::string& qualname);
 // Runs a bound call; new reference.
 PyObject* run_function(const OpInfo& info, const Arguments& a);
-PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const* args, size_t n_args, PyObject* kwnames);
+PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const* args, size_t n_args,
+                       PyObject* kwnames);
 PyObject* pack_results(const OpInfo& info, TensorRef* out, int count);
 void ready_op_function_types(PyObject* module);
 

@@ -42,12 +42,12 @@ PyObject* op_repr(PyObject* self) {
     return PyUnicode_FromFormat("<tenora op %s '%U'>", kind_text(fields(self)->kind), fields(self)->name);
 }
 
-template <PyObject* OpFunctionObject::*Member>
+template <PyObject* OpFunctionObject::* Member>
 PyObject* get_text(PyObject* self, void*) {
     return Py_NewRef(fields(self)->*Member);
 }
 
-template <PyObject* OpFunctionObject::*Member>
+template <PyObject* OpFunctionObject::* Member>
 int set_text(PyObject* self, PyObject* value, void*) {
     if (!value || (!PyUnicode_Check(value) && value != Py_None)) {
         PyErr_SetString(PyExc_TypeError, "expected a str");
@@ -64,7 +64,8 @@ PyObject* get_ops(PyObject* self, void*) {
     return guarded([&] {
         PyRef names = own(PyTuple_New(Py_ssize_t(fields(self)->ops->size())));
         for (size_t i = 0; i < fields(self)->ops->size(); ++i) {
-            PyTuple_SET_ITEM(names.get(), Py_ssize_t(i), text(op((*fields(self)->ops)[i]).spec.name).release());
+            PyTuple_SET_ITEM(names.get(), Py_ssize_t(i),
+                             text(op((*fields(self)->ops)[i]).spec.name).release());
         }
         return names.release();
     });
@@ -74,7 +75,8 @@ PyObject* get_signatures(PyObject* self, void*) {
     return guarded([&] {
         PyRef texts = own(PyTuple_New(Py_ssize_t(fields(self)->ops->size())));
         for (size_t i = 0; i < fields(self)->ops->size(); ++i) {
-            PyTuple_SET_ITEM(texts.get(), Py_ssize_t(i), text(op_info((*fields(self)->ops)[i]).signature->text).release());
+            PyTuple_SET_ITEM(texts.get(), Py_ssize_t(i),
+                             text(op_info((*fields(self)->ops)[i]).signature->text).release());
         }
         return texts.release();
     });
@@ -134,10 +136,12 @@ PyObject* operand_object(const Operand& operand) {
     return operand.has_scalar ? scalar_object(operand.scalar) : new_none();
 }
 
-// ---- bind(args, kwargs): the same parsing with foreign objects let through ---------------------------------------------
+// ---- bind(args, kwargs): the same parsing with foreign objects let through
+// ---------------------------------------------
 
 bool foreign_attribute(PyObject* o) {
-    PyRef flag = PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__tenora_attribute__"));
+    PyRef flag =
+        PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(o)), "__tenora_attribute__"));
     if (!flag) {
         PyErr_Clear();
         return false;
@@ -164,8 +168,9 @@ bool fits_foreign(const Param& param, PyObject* o) {
         PyObject* item = PySequence_Fast_GET_ITEM(o, i);
         int64_t number;
         bool good = has_tenora_op(item) ? foreign_attribute(item) == (param.type == ParamType::IntList)
-                    : param.type == ParamType::IntList ? to_int64(item, &number)
-                                                       : is_tensor(item) || (item == Py_None && param.optional);
+                    : param.type == ParamType::IntList
+                        ? to_int64(item, &number)
+                        : is_tensor(item) || (item == Py_None && param.optional);
         if (!good) return false;
     }
     return true;
@@ -197,7 +202,8 @@ bool distribute(const Signature& s, PyObject* args, PyObject* kwargs, PyRef* giv
                   (n > limit || !has_tenora_op(first) || foreign_attribute(first));
     if (spread && n == limit && has_tenora_op(first)) spread = false;  // one symbol may itself be a span
     if (n > limit && !spread) return false;
-    for (size_t i = 0; i < (spread ? limit - 1 : n); ++i) given[i] = PyRef::borrow(PyTuple_GET_ITEM(args, Py_ssize_t(i)));
+    for (size_t i = 0; i < (spread ? limit - 1 : n); ++i)
+        given[i] = PyRef::borrow(PyTuple_GET_ITEM(args, Py_ssize_t(i)));
     if (spread) given[s.varargs] = own(PyTuple_GetSlice(args, s.varargs, Py_ssize_t(n)));
     Py_ssize_t position = 0;
     PyObject *key, *value;
@@ -212,10 +218,12 @@ bool distribute(const Signature& s, PyObject* args, PyObject* kwargs, PyRef* giv
 }
 
 PyObject* default_object(const Param& param) {
-    return is_operand(param.type) ? operand_object(param.operand) : attribute_object(param.attribute, param.type);
+    return is_operand(param.type) ? operand_object(param.operand)
+                                  : attribute_object(param.attribute, param.type);
 }
 
-bool bind_one(const Signature& s, PyObject* args, PyObject* kwargs, PyObject* operands, PyObject* attributes) {
+bool bind_one(const Signature& s, PyObject* args, PyObject* kwargs, PyObject* operands,
+              PyObject* attributes) {
     PyRef given[kMaxParams];
     if (!distribute(s, args, kwargs, given)) return false;
     for (size_t i = 0; i < s.params.size(); ++i) {
@@ -233,7 +241,8 @@ bool bind_one(const Signature& s, PyObject* args, PyObject* kwargs, PyObject* op
         }
         if (param.type == ParamType::TensorList) {
             PyRef slot = own(PySequence_Tuple(value.get()));
-            check_status(PyList_SetSlice(operands, PyList_GET_SIZE(operands), PyList_GET_SIZE(operands), slot.get()));
+            check_status(
+                PyList_SetSlice(operands, PyList_GET_SIZE(operands), PyList_GET_SIZE(operands), slot.get()));
         } else {
             check_status(PyList_Append(is_operand(param.type) ? operands : attributes, value.get()));
         }
@@ -248,7 +257,8 @@ PyObject* op_bind(PyObject* self, PyObject* const* args, Py_ssize_t n_args) {
         }
         for (OpId id : *fields(self)->ops) {
             PyRef operands = own(PyList_New(0)), attributes = own(PyList_New(0));
-            if (!bind_one(*op_info(id).signature, args[0], args[1], operands.get(), attributes.get())) continue;
+            if (!bind_one(*op_info(id).signature, args[0], args[1], operands.get(), attributes.get()))
+                continue;
             PyRef name = text(op(id).spec.name);
             return check(PyTuple_Pack(3, name.get(), operands.get(), attributes.get()));
         }
@@ -262,8 +272,10 @@ PyObject* op_reduce(PyObject* self, PyObject*) { return Py_NewRef(fields(self)->
 
 PyGetSetDef getset[] = {
     {"__name__", get_text<&OpFunctionObject::name>, set_text<&OpFunctionObject::name>, nullptr, nullptr},
-    {"__qualname__", get_text<&OpFunctionObject::qualname>, set_text<&OpFunctionObject::qualname>, nullptr, nullptr},
-    {"__module__", get_text<&OpFunctionObject::module>, set_text<&OpFunctionObject::module>, nullptr, nullptr},
+    {"__qualname__", get_text<&OpFunctionObject::qualname>, set_text<&OpFunctionObject::qualname>, nullptr,
+     nullptr},
+    {"__module__", get_text<&OpFunctionObject::module>, set_text<&OpFunctionObject::module>, nullptr,
+     nullptr},
     {"__doc__", get_text<&OpFunctionObject::doc>, set_text<&OpFunctionObject::doc>, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {"__text_signature__", get_text_signature, nullptr, nullptr, nullptr},

@@ -1,4 +1,5 @@
-// Operators of Tensor: which registered op stands behind each slot. tenora_ops fills the table through set_operator.
+// Operators of Tensor: which registered op stands behind each slot. tenora_ops fills the table through
+// set_operator.
 #pragma once
 
 #include "op_function.h"
@@ -6,9 +7,40 @@
 namespace tenora::python {
 
 enum class Slot : uint8_t {
-    Add, Sub, Mul, TrueDiv, FloorDiv, Mod, Pow, MatMul, And, Or, Xor, LShift, RShift, Neg, Abs, Invert,
-    Lt, Le, Eq, Ne, Gt, Ge,  // in the order of Py_LT .. Py_GE
-    IAdd, ISub, IMul, ITrueDiv, IFloorDiv, IMod, IPow, IMatMul, IAnd, IOr, IXor, Count
+    Add,
+    Sub,
+    Mul,
+    TrueDiv,
+    FloorDiv,
+    Mod,
+    Pow,
+    MatMul,
+    And,
+    Or,
+    Xor,
+    LShift,
+    RShift,
+    Neg,
+    Abs,
+    Invert,
+    Lt,
+    Le,
+    Eq,
+    Ne,
+    Gt,
+    Ge,  // in the order of Py_LT .. Py_GE
+    IAdd,
+    ISub,
+    IMul,
+    ITrueDiv,
+    IFloorDiv,
+    IMod,
+    IPow,
+    IMatMul,
+    IAnd,
+    IOr,
+    IXor,
+    Count
 };
 
 struct Operator {
@@ -19,7 +51,8 @@ struct Operator {
 extern Operator operators[size_t(Slot::Count)];
 void set_operator(const std::string& slot, PyObject* op_function);
 
-// An op that the bindings call by name (select, basic_index, ...). Looked up once; throws when it is not registered.
+// An op that the bindings call by name (select, basic_index, ...). Looked up once; throws when it is not
+// registered.
 struct NamedOp {
     const char* name;
     const OpInfo* info = nullptr;

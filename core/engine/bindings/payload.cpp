@@ -1,13 +1,14 @@
-// Hooks: kept in payloads, removed by number. A handle may outlive its payload, so it finds it through a table.
+// Hooks: kept in payloads, removed by number. A handle may outlive its payload, so it finds it through a
+// table.
 
 #include "payload.h"
 
 #include <unordered_map>
 
 #include "autograd_objects.h"
-#include "tensor_object.h"
 #include "tenora/hooks.h"
 #include "tenora/tape.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -20,8 +21,7 @@ std::unordered_map<uint64_t, Payload*>& hook_table() {  // guarded by the GIL
 }
 
 struct HandleObject {
-    PyObject_HEAD
-    uint64_t id;
+    PyObject_HEAD uint64_t id;
 };
 
 PyObject* handle_remove(PyObject* self, PyObject*) {
@@ -43,14 +43,18 @@ PyObject* handle_remove(PyObject* self, PyObject*) {
 
 PyObject* handle_enter(PyObject* self, PyObject*) { return Py_NewRef(self); }
 PyObject* handle_exit(PyObject* self, PyObject* const*, Py_ssize_t) { return handle_remove(self, nullptr); }
-PyObject* handle_id(PyObject* self, void*) { return PyLong_FromUnsignedLongLong(reinterpret_cast<HandleObject*>(self)->id); }
+PyObject* handle_id(PyObject* self, void*) {
+    return PyLong_FromUnsignedLongLong(reinterpret_cast<HandleObject*>(self)->id);
+}
 
 PyMethodDef handle_methods[] = {
     {"remove", handle_remove, METH_NOARGS, "Takes the hook away; a second call does nothing."},
     {"__enter__", handle_enter, METH_NOARGS, nullptr},
-    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(handle_exit)), METH_FASTCALL, nullptr},
+    {"__exit__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(handle_exit)), METH_FASTCALL,
+     nullptr},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef handle_getset[] = {{"id", handle_id, nullptr, "Number of the hook.", nullptr}, {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef handle_getset[] = {{"id", handle_id, nullptr, "Number of the hook.", nullptr},
+                               {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyTypeObject HandleType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.HookHandle", sizeof(HandleObject)};
 
 std::vector<PyRef> callables(const Payload& payload) {  // a hook may add or remove hooks
@@ -73,7 +77,8 @@ void run_hooks(void* p, int kind, Tensor* owner, TensorRef& grad) {
         PyRef answer = own(PyObject_CallOneArg(hook.get(), given.get()));
         if (answer.get() == Py_None) continue;
         if (!is_tensor(answer.get())) {
-            raise_kind(ErrorKind::Type, "hook", "register_hook", "a hook must return a Tensor or None: got " + type_name(answer.get()) + ".");
+            raise_kind(ErrorKind::Type, "hook", "register_hook",
+                       "a hook must return a Tensor or None: got " + type_name(answer.get()) + ".");
         }
         grad = TensorRef(impl_of(answer.get()));
     }
@@ -81,7 +86,8 @@ void run_hooks(void* p, int kind, Tensor* owner, TensorRef& grad) {
 
 PyRef tuple_of_tensors(std::span<TensorRef> tensors) {
     PyRef tuple = own(PyTuple_New(Py_ssize_t(tensors.size())));
-    for (size_t i = 0; i < tensors.size(); ++i) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), check(wrap_or_none(tensors[i].get())));
+    for (size_t i = 0; i < tensors.size(); ++i)
+        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), check(wrap_or_none(tensors[i].get())));
     return tuple;
 }
 
@@ -89,8 +95,10 @@ void take_answer(PyObject* answer, std::span<TensorRef> into) {
     if (answer == Py_None) return;
     PyRef tuple = is_tensor(answer) ? own(PyTuple_Pack(1, answer)) : own(PySequence_Tuple(answer));
     if (size_t(PyTuple_GET_SIZE(tuple.get())) != into.size()) {
-        raise_kind(ErrorKind::Runtime, "hook", "register_hook", "a node hook returned the wrong number of gradients: got " +
-                   std::to_string(PyTuple_GET_SIZE(tuple.get())) + ", expected " + std::to_string(into.size()) + ".");
+        raise_kind(ErrorKind::Runtime, "hook", "register_hook",
+                   "a node hook returned the wrong number of gradients: got " +
+                       std::to_string(PyTuple_GET_SIZE(tuple.get())) + ", expected " +
+                       std::to_string(into.size()) + ".");
     }
     for (size_t i = 0; i < into.size(); ++i) {
         PyObject* item = PyTuple_GET_ITEM(tuple.get(), Py_ssize_t(i));
@@ -98,7 +106,8 @@ void take_answer(PyObject* answer, std::span<TensorRef> into) {
     }
 }
 
-void run_node_hooks(void* p, NodeHookKind kind, Node*, std::span<TensorRef> grad_inputs, std::span<TensorRef> grad_outputs) {
+void run_node_hooks(void* p, NodeHookKind kind, Node*, std::span<TensorRef> grad_inputs,
+                    std::span<TensorRef> grad_outputs) {
     GilGuard gil;
     std::vector<PyRef> list = callables(*static_cast<Payload*>(p));
     for (const PyRef& hook : list) {
@@ -107,7 +116,9 @@ void run_node_hooks(void* p, NodeHookKind kind, Node*, std::span<TensorRef> grad
             take_answer(own(PyObject_CallOneArg(hook.get(), outputs.get())).get(), grad_outputs);
         } else {
             PyRef inputs = tuple_of_tensors(grad_inputs);
-            take_answer(own(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr)).get(), grad_inputs);
+            take_answer(
+                own(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr)).get(),
+                grad_inputs);
         }
     }
 }
@@ -124,7 +135,9 @@ void release_payload(void* p) {
 PyObject* hook_method(PyObject* self, PyObject* callable, void** (*slot)(Tensor*), const char* op) {
     return guarded([&] {
         Tensor* t = impl_of(self);
-        if (!tracked(t)) raise_kind(ErrorKind::Runtime, "autograd", op, "the tensor takes no part in gradients: no hook would ever be called.");
+        if (!tracked(t))
+            raise_kind(ErrorKind::Runtime, "autograd", op,
+                       "the tensor takes no part in gradients: no hook would ever be called.");
         PyObject* handle = add_hook(slot(t), callable, self);
         track(self);
         return handle;
@@ -153,7 +166,9 @@ Payload& payload_in(void** slot) {
 }
 
 PyObject* add_hook(void** slot, PyObject* callable, PyObject*) {
-    if (!PyCallable_Check(callable)) raise_kind(ErrorKind::Type, "type", "register_hook", "a hook must be callable: got " + type_name(callable) + ".");
+    if (!PyCallable_Check(callable))
+        raise_kind(ErrorKind::Type, "type", "register_hook",
+                   "a hook must be callable: got " + type_name(callable) + ".");
     auto* handle = PyObject_New(HandleObject, &HandleType);
     check(reinterpret_cast<PyObject*>(handle));
     handle->id = next_hook_id++;
@@ -170,9 +185,11 @@ PyObject* tensor_register_hook(PyObject* self, PyObject* callable) {
 PyObject* tensor_register_post_accumulate_grad_hook(PyObject* self, PyObject* callable) {
     return guarded([&] {
         if (!is_leaf(impl_of(self))) {
-            raise_kind(ErrorKind::Runtime, "autograd", "register_post_accumulate_grad_hook", "only leaves accumulate: got a result of a recorded operation.");
+            raise_kind(ErrorKind::Runtime, "autograd", "register_post_accumulate_grad_hook",
+                       "only leaves accumulate: got a result of a recorded operation.");
         }
-        return check(hook_method(self, callable, post_accumulate_hooks, "register_post_accumulate_grad_hook"));
+        return check(
+            hook_method(self, callable, post_accumulate_hooks, "register_post_accumulate_grad_hook"));
     });
 }
 

@@ -1,5 +1,6 @@
-// What Python hangs on tensors and nodes: lists of hooks, the context of a Function, the place of a call (anomaly mode).
-// The engine holds each as an opaque pointer and gives it back through hooks().release_payload.
+// What Python hangs on tensors and nodes: lists of hooks, the context of a Function, the place of a call
+// (anomaly mode). The engine holds each as an opaque pointer and gives it back through
+// hooks().release_payload.
 #pragma once
 
 #include <vector>
@@ -20,15 +21,15 @@ struct Payload {
         PyObject* callable;
     };
     std::vector<Hook> hooks;
-    PyObject* object = nullptr;               // context of a Function, or the text of a trace
-    std::vector<ResultMeta> result_meta;      // of a Function's outputs: for the zeros of undefined gradients
+    PyObject* object = nullptr;           // context of a Function, or the text of a trace
+    std::vector<ResultMeta> result_meta;  // of a Function's outputs: for the zeros of undefined gradients
     bool materialize_grads = true;
 
     ~Payload();  // with the GIL
 };
 
 int traverse_payload(void* payload, visitproc visit, void* arg);
-Payload& payload_in(void** slot);                      // made and counted on first use
+Payload& payload_in(void** slot);                                      // made and counted on first use
 PyObject* add_hook(void** slot, PyObject* callable, PyObject* owner);  // a handle with .remove()
 void install_payload_hooks();
 void ready_hook_types(PyObject* module);

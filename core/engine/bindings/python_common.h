@@ -1,5 +1,7 @@
-// What every binding file shares: Python.h, an owning reference, the border between C++ exceptions and Python errors.
-//   - Inside the bindings a Python error travels as the C++ exception PythonError, which carries the fetched exception, so
+// What every binding file shares: Python.h, an owning reference, the border between C++ exceptions and Python
+// errors.
+//   - Inside the bindings a Python error travels as the C++ exception PythonError, which carries the fetched
+//   exception, so
 //     that it survives a change of thread.
 //   - `guarded` stands at every entry from Python: nothing that is thrown leaves it.
 #pragma once
@@ -18,39 +20,55 @@
 namespace tenora::python {
 
 class PyRef {
- public:
+  public:
     PyRef() = default;
-    static PyRef steal(PyObject* p) { PyRef r; r.p_ = p; return r; }
-    static PyRef borrow(PyObject* p) { Py_XINCREF(p); return steal(p); }
+    static PyRef steal(PyObject* p) {
+        PyRef r;
+        r.p_ = p;
+        return r;
+    }
+    static PyRef borrow(PyObject* p) {
+        Py_XINCREF(p);
+        return steal(p);
+    }
     PyRef(const PyRef& o) : p_(o.p_) { Py_XINCREF(p_); }
     PyRef(PyRef&& o) noexcept : p_(std::exchange(o.p_, nullptr)) {}
-    PyRef& operator=(PyRef o) noexcept { std::swap(p_, o.p_); return *this; }
+    PyRef& operator=(PyRef o) noexcept {
+        std::swap(p_, o.p_);
+        return *this;
+    }
     ~PyRef() { Py_XDECREF(p_); }
     PyObject* get() const { return p_; }
     PyObject* release() { return std::exchange(p_, nullptr); }
     explicit operator bool() const { return p_ != nullptr; }
 
- private:
+  private:
     PyObject* p_ = nullptr;
 };
 
-// ---- errors.cpp --------------------------------------------------------------------------------------------------
-// A Python exception on its way through C++. The exception object is kept alive and released with the GIL held.
+// ---- errors.cpp
+// -------------------------------------------------------------------------------------------------- A Python
+// exception on its way through C++. The exception object is kept alive and released with the GIL held.
 class PythonError : public Error {
- public:
+  public:
     PythonError();  // takes the exception that is set in this thread
     void restore() const;
 
- private:
+  private:
     std::shared_ptr<PyObject> type_, value_, traceback_;
 };
 
-[[noreturn]] void throw_python();                        // the error that is set; SystemError when there is none
+[[noreturn]] void throw_python();  // the error that is set; SystemError when there is none
 [[noreturn]] void raise(PyObject* type, std::string_view text);
 [[noreturn]] void raise_kind(ErrorKind kind, const char* code, std::string_view op, std::string text);
-inline PyObject* check(PyObject* p) { if (!p) throw_python(); return p; }
+inline PyObject* check(PyObject* p) {
+    if (!p) throw_python();
+    return p;
+}
 inline PyRef own(PyObject* p) { return PyRef::steal(check(p)); }
-inline void check_status(int status) { if (status < 0) throw_python(); }
+inline void check_status(int status) {
+    if (status < 0) throw_python();
+}
 void set_python_error(const std::exception& error) noexcept;  // C++ exception -> Python exception
 void set_error_classes(PyObject* mapping);
 
@@ -76,38 +94,39 @@ int guarded_int(F&& f) noexcept {
 
 inline PyObject* new_none() { Py_RETURN_NONE; }
 inline PyObject* new_bool(bool v) { return PyBool_FromLong(v); }
-PyRef text(std::string_view v);               // str
-std::string to_text(PyObject* unicode);       // UTF-8; throws when it is not a str
-std::string type_name(PyObject* object);      // short name of its type
+PyRef text(std::string_view v);           // str
+std::string to_text(PyObject* unicode);   // UTF-8; throws when it is not a str
+std::string type_name(PyObject* object);  // short name of its type
 
-// ---- gil.cpp ------------------------------------------------------------------------------------------------------
+// ---- gil.cpp
+// ------------------------------------------------------------------------------------------------------
 // Takes the GIL if this thread does not have it; keeps modes().holds_gil right.
 class GilGuard {
- public:
+  public:
     GilGuard();
     ~GilGuard();
     GilGuard(const GilGuard&) = delete;
     GilGuard& operator=(const GilGuard&) = delete;
 
- private:
+  private:
     bool taken_;
     PyGILState_STATE state_{};
 };
 
 // Gives the GIL up for a native stretch that may wait.
 class GilRelease {
- public:
+  public:
     GilRelease();
     ~GilRelease();
     GilRelease(const GilRelease&) = delete;
     GilRelease& operator=(const GilRelease&) = delete;
 
- private:
+  private:
     PyThreadState* state_;
 };
 
 void install_gil_hooks();
-void drain_releases();   // wrappers released without the GIL; call with it
+void drain_releases();  // wrappers released without the GIL; call with it
 void queue_release(PyObject* object);
 
 }  // namespace tenora::python

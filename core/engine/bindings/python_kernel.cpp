@@ -1,8 +1,11 @@
 // The trampoline between the dispatcher and a kernel written in Python.
-//   - The kernel gets ndarrays over the operands' memory: inputs read-only, outputs writable, attributes by keyword.
-//   - Making an ndarray costs more than a small kernel, so each kernel keeps the arrays of its last call: when shape, strides
+//   - The kernel gets ndarrays over the operands' memory: inputs read-only, outputs writable, attributes by
+//   keyword.
+//   - Making an ndarray costs more than a small kernel, so each kernel keeps the arrays of its last call:
+//   when shape, strides
 //     and dtype agree and nobody else holds the array, only its data pointer is set anew.
-//   - The memory is the kernel's for the time of the call. An array that is still held afterwards is an error of the kernel.
+//   - The memory is the kernel's for the time of the call. An array that is still held afterwards is an error
+//   of the kernel.
 //   - A Python exception travels on as PythonError; the engine's C++ frames let it through.
 
 #include "python_kernel.h"
@@ -34,7 +37,9 @@ struct PyKernel {
 DType dtype_of_dl(const DLTensor* t) { return from_dlpack(t->dtype); }
 
 bool reusable(PyArrayObject* array, const DLTensor* t, bool writable) {
-    if (Py_REFCNT(array) != 1 || PyArray_NDIM(array) != t->ndim || bool(PyArray_ISWRITEABLE(array)) != writable) return false;
+    if (Py_REFCNT(array) != 1 || PyArray_NDIM(array) != t->ndim ||
+        bool(PyArray_ISWRITEABLE(array)) != writable)
+        return false;
     int64_t item = t->dtype.bits / 8;
     if (PyArray_DESCR(array) != numpy_descr(dtype_of_dl(t))) return false;
     const npy_intp *dims = PyArray_DIMS(array), *strides = PyArray_STRIDES(array);
@@ -50,14 +55,15 @@ PyArrayObject* new_array(const DLTensor* t, bool writable) {
     int64_t item = t->dtype.bits / 8;
     for (int d = 0; d < t->ndim; ++d) strides[d] = npy_intp(t->strides[d] * item);
     Py_INCREF(descr);
-    PyObject* array = PyArray_NewFromDescr(&PyArray_Type, descr, t->ndim, reinterpret_cast<npy_intp*>(t->shape), strides, t->data,
-                                           writable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
+    PyObject* array =
+        PyArray_NewFromDescr(&PyArray_Type, descr, t->ndim, reinterpret_cast<npy_intp*>(t->shape), strides,
+                             t->data, writable ? NPY_ARRAY_WRITEABLE : 0, nullptr);
     return reinterpret_cast<PyArrayObject*>(check(array));
 }
 
 // Arrays of one call. Taken out of the kernel's cache for its time, so that a recursive call makes its own.
 class CallArrays {
- public:
+  public:
     explicit CallArrays(PyKernel& kernel) : kernel_(kernel) {}
 
     ~CallArrays() {
@@ -65,8 +71,10 @@ class CallArrays {
             PyArrayObject* array = arrays_[i];
             if (!array) continue;
             bool alone = Py_REFCNT(array) == 1;
-            if (alone && i < kMaxArrays && !kernel_.cached[i]) kernel_.cached[i] = array;
-            else Py_DECREF(array);
+            if (alone && i < kMaxArrays && !kernel_.cached[i])
+                kernel_.cached[i] = array;
+            else
+                Py_DECREF(array);
         }
     }
 
@@ -91,7 +99,7 @@ class CallArrays {
         return false;
     }
 
- private:
+  private:
     PyKernel& kernel_;
     int used_ = 0;
     PyArrayObject* arrays_[64] = {};
@@ -100,12 +108,15 @@ class CallArrays {
 PyObject* keywords_for(PyKernel& k, size_t n_attr) {
     if (k.keyword_names[n_attr]) return k.keyword_names[n_attr];
     if (n_attr > k.attribute_names.size()) {
-        raise_kind(ErrorKind::Runtime, "kernel", k.op, "the kernel is handed " + std::to_string(n_attr) + " attributes, expected at most " +
-                   std::to_string(k.attribute_names.size()) + ".");
+        raise_kind(ErrorKind::Runtime, "kernel", k.op,
+                   "the kernel is handed " + std::to_string(n_attr) + " attributes, expected at most " +
+                       std::to_string(k.attribute_names.size()) + ".");
     }
     PyRef names = own(PyTuple_New(Py_ssize_t(n_attr) + 1));
     PyTuple_SET_ITEM(names.get(), 0, check(PyUnicode_InternFromString("out")));
-    for (size_t i = 0; i < n_attr; ++i) PyTuple_SET_ITEM(names.get(), Py_ssize_t(i) + 1, check(PyUnicode_InternFromString(k.attribute_names[i].c_str())));
+    for (size_t i = 0; i < n_attr; ++i)
+        PyTuple_SET_ITEM(names.get(), Py_ssize_t(i) + 1,
+                         check(PyUnicode_InternFromString(k.attribute_names[i].c_str())));
     return k.keyword_names[n_attr] = names.release();
 }
 
@@ -117,16 +128,19 @@ void store_result(PyKernel& k, PyObject* result, PyObject* out, uint16_t n_out) 
         PyObject* value = result;
         if (n_out > 1) {
             if (!PyTuple_Check(result) || PyTuple_GET_SIZE(result) != n_out) {
-                raise_kind(ErrorKind::Type, "kernel", k.op, "the Python kernel of '" + k.backend + "' returned " + type_name(result) + ", expected a tuple of " +
-                           std::to_string(n_out) + " arrays or None.");
+                raise_kind(ErrorKind::Type, "kernel", k.op,
+                           "the Python kernel of '" + k.backend + "' returned " + type_name(result) +
+                               ", expected a tuple of " + std::to_string(n_out) + " arrays or None.");
             }
             value = PyTuple_GET_ITEM(result, i);
         }
         if (value == target) continue;
         PyRef array = own(PyArray_FROM_O(value));
-        auto *from = reinterpret_cast<PyArrayObject*>(array.get()), *to = reinterpret_cast<PyArrayObject*>(target);
+        auto *from = reinterpret_cast<PyArrayObject*>(array.get()),
+             *to = reinterpret_cast<PyArrayObject*>(target);
         if (!PyArray_SAMESHAPE(from, to)) {
-            raise_kind(ErrorKind::Runtime, "kernel", k.op, "the Python kernel of '" + k.backend + "' returned an array of the wrong shape.");
+            raise_kind(ErrorKind::Runtime, "kernel", k.op,
+                       "the Python kernel of '" + k.backend + "' returned an array of the wrong shape.");
         }
         if (PyArray_CopyInto(to, from) < 0) throw_python();
     }
@@ -136,9 +150,11 @@ void store_result(PyKernel& k, PyObject* result, PyObject* out, uint16_t n_out) 
 PyRef foreign_array(PyKernel& k, const DLTensor* t) {
     int64_t item = t->dtype.bits / 8, strides[kMaxRank];
     for (int d = 0; d < t->ndim; ++d) strides[d] = t->strides[d] * item;
-    PyRef shape = PyRef::steal(tuple_of({t->shape, size_t(t->ndim)})), steps = PyRef::steal(tuple_of({strides, size_t(t->ndim)}));
+    PyRef shape = PyRef::steal(tuple_of({t->shape, size_t(t->ndim)})),
+          steps = PyRef::steal(tuple_of({strides, size_t(t->ndim)}));
     PyRef address = own(PyLong_FromVoidPtr(t->data)), index = own(PyLong_FromLong(t->device.device_id));
-    return own(PyObject_CallFunctionObjArgs(k.wrap, address.get(), shape.get(), steps.get(), dtype_object(dtype_of_dl(t)), index.get(), nullptr));
+    return own(PyObject_CallFunctionObjArgs(k.wrap, address.get(), shape.get(), steps.get(),
+                                            dtype_object(dtype_of_dl(t)), index.get(), nullptr));
 }
 
 struct Stack {  // positional arguments, then out and the attributes
@@ -151,9 +167,12 @@ void push_attributes(PyKernel& k, const tnr_call* call, Stack& stack) {
     for (uint16_t i = 0; i < call->n_attr; ++i) {
         const tnr_attr& a = call->attr[i];
         PyObject* value;
-        if (a.kind == TNR_ATTR_NONE) value = Py_None;
-        else if (a.kind == TNR_ATTR_BOOL) value = a.value.i64 ? Py_True : Py_False;
-        else if (a.kind == TNR_ATTR_DTYPE) value = dtype_object(DType(a.value.i64));
+        if (a.kind == TNR_ATTR_NONE)
+            value = Py_None;
+        else if (a.kind == TNR_ATTR_BOOL)
+            value = a.value.i64 ? Py_True : Py_False;
+        else if (a.kind == TNR_ATTR_DTYPE)
+            value = dtype_object(DType(a.value.i64));
         else {
             ParamType type = i < k.attribute_types.size() ? k.attribute_types[i] : ParamType::Int;
             stack.owned.push_back(own(attribute_object(a, type)));
@@ -165,7 +184,9 @@ void push_attributes(PyKernel& k, const tnr_call* call, Stack& stack) {
 
 int32_t call_kernel(PyKernel& k, const tnr_call* call) {
     if (call->n_in > 40 || call->n_out > kMaxOutputs) {
-        raise_kind(ErrorKind::Runtime, "kernel", k.op, "too many operands for a Python kernel: got " + std::to_string(call->n_in) + ", expected at most 40.");
+        raise_kind(ErrorKind::Runtime, "kernel", k.op,
+                   "too many operands for a Python kernel: got " + std::to_string(call->n_in) +
+                       ", expected at most 40.");
     }
     PyObject* names = keywords_for(k, call->n_attr);
     PyRef result;
@@ -178,24 +199,30 @@ int32_t call_kernel(PyKernel& k, const tnr_call* call) {
             stack.owned.push_back(foreign_array(k, t));
             return stack.owned.back().get();
         };
-        for (int i = 0; i < call->n_in; ++i) stack.values[stack.n++] = array(i, call->in[i], false, (call->host_scalar_mask >> i) & 1);
+        for (int i = 0; i < call->n_in; ++i)
+            stack.values[stack.n++] = array(i, call->in[i], false, (call->host_scalar_mask >> i) & 1);
         size_t positional = stack.n - 1;
         PyRef out_tuple;
         if (call->n_out == 1) {
             stack.values[stack.n++] = array(call->n_in, call->out[0], true, false);
         } else {
             out_tuple = own(PyTuple_New(call->n_out));
-            for (int i = 0; i < call->n_out; ++i) PyTuple_SET_ITEM(out_tuple.get(), i, Py_NewRef(array(call->n_in + i, call->out[i], true, false)));
+            for (int i = 0; i < call->n_out; ++i)
+                PyTuple_SET_ITEM(out_tuple.get(), i,
+                                 Py_NewRef(array(call->n_in + i, call->out[i], true, false)));
             stack.values[stack.n++] = out_tuple.get();
         }
         PyObject* out = stack.values[positional + 1];
         push_attributes(k, call, stack);
-        result = own(PyObject_Vectorcall(k.function, stack.values + 1, positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+        result = own(PyObject_Vectorcall(k.function, stack.values + 1,
+                                         positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
         if (!k.wrap) store_result(k, result.get(), out, call->n_out);
         result = PyRef();
         out_tuple = PyRef();
         if (arrays.kept()) {
-            raise_kind(ErrorKind::Runtime, "kernel", k.op, "the Python kernel of '" + k.backend + "' keeps an array beyond its call. Copy what it needs.");
+            raise_kind(ErrorKind::Runtime, "kernel", k.op,
+                       "the Python kernel of '" + k.backend +
+                           "' keeps an array beyond its call. Copy what it needs.");
         }
     }
     return TNR_OK;
@@ -225,7 +252,8 @@ int32_t supports(const tnr_call* call) {
     size_t positional = stack.n - 1;
     PyRef names = own(PyTuple_GetSlice(keywords_for(k, call->n_attr), 1, Py_ssize_t(call->n_attr) + 1));
     push_attributes(k, call, stack);
-    PyRef answer = own(PyObject_Vectorcall(k.supports, stack.values + 1, positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get()));
+    PyRef answer = own(PyObject_Vectorcall(k.supports, stack.values + 1,
+                                           positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get()));
     if (answer.get() == Py_True) return 1;
     if (call->error && call->error_size) {
         std::string reason = PyUnicode_Check(answer.get()) ? to_text(answer.get()) : "the kernel declines";
@@ -237,8 +265,11 @@ int32_t supports(const tnr_call* call) {
 
 }  // namespace
 
-KernelEntry python_kernel(const std::string& op_name, PyObject* function, PyObject* supports_function, PyObject* wrap, const std::string& backend) {
-    if (!PyCallable_Check(function)) raise_kind(ErrorKind::Type, "kernel", op_name, "the kernel of '" + backend + "' is not callable: got " + type_name(function) + ".");
+KernelEntry python_kernel(const std::string& op_name, PyObject* function, PyObject* supports_function,
+                          PyObject* wrap, const std::string& backend) {
+    if (!PyCallable_Check(function))
+        raise_kind(ErrorKind::Type, "kernel", op_name,
+                   "the kernel of '" + backend + "' is not callable: got " + type_name(function) + ".");
     need_numpy();
     auto* k = new PyKernel();  // immortal, as its table entry is
     k->op = op_name;

@@ -6,7 +6,9 @@
 
 namespace tenora::python {
 
-// Makes the table entry of a Python kernel; immortal. `wrap` may be null or None (the host's memory becomes ndarrays).
-KernelEntry python_kernel(const std::string& op, PyObject* function, PyObject* supports, PyObject* wrap, const std::string& backend);
+// Makes the table entry of a Python kernel; immortal. `wrap` may be null or None (the host's memory becomes
+// ndarrays).
+KernelEntry python_kernel(const std::string& op, PyObject* function, PyObject* supports, PyObject* wrap,
+                          const std::string& backend);
 
 }  // namespace tenora::python

@@ -1,5 +1,7 @@
-// A memory space whose functions are Python callables: for backends in pure Python that bring a device of their own.
-//   - The callables get and give plain integers (addresses); an exception becomes the status of the function and its text.
+// A memory space whose functions are Python callables: for backends in pure Python that bring a device of
+// their own.
+//   - The callables get and give plain integers (addresses); an exception becomes the status of the function
+//   and its text.
 //   - Work is finished when a call returns (host order): a Python space has no streams.
 
 #include "python_space.h"
@@ -19,7 +21,8 @@ namespace {
 struct PySpace {  // immortal, as spaces are
     std::string device_type;
     int device_count = 1;
-    PyObject *alloc = nullptr, *release = nullptr, *copy = nullptr, *memory_info = nullptr, *synchronize = nullptr;
+    PyObject *alloc = nullptr, *release = nullptr, *copy = nullptr, *memory_info = nullptr,
+             *synchronize = nullptr;
 };
 
 int32_t report(char* error, size_t size) {
@@ -56,7 +59,8 @@ int32_t release(void* state, int32_t device, void* data, size_t bytes) {
     if (!Py_IsInitialized()) return TNR_OK;
     GilGuard gil;
     PyRef address = PyRef::steal(PyLong_FromVoidPtr(data));
-    PyRef answer = PyRef::steal(PyObject_CallFunction(of(state).release, "iOn", int(device), address.get(), Py_ssize_t(bytes)));
+    PyRef answer = PyRef::steal(
+        PyObject_CallFunction(of(state).release, "iOn", int(device), address.get(), Py_ssize_t(bytes)));
     return answer ? TNR_OK : report(nullptr, 0);
 }
 
@@ -70,12 +74,14 @@ int32_t memory_info(void* state, int32_t device, size_t* free_bytes, size_t* tot
     return TNR_OK;
 }
 
-int32_t copy_bytes(void* state, void* dst, int32_t dst_device, const void* src, int32_t src_device, size_t bytes, int32_t kind, void*,
-                   char* error, size_t size) {
+int32_t copy_bytes(void* state, void* dst, int32_t dst_device, const void* src, int32_t src_device,
+                   size_t bytes, int32_t kind, void*, char* error, size_t size) {
     GilGuard gil;
-    PyRef to = PyRef::steal(PyLong_FromVoidPtr(dst)), from = PyRef::steal(PyLong_FromVoidPtr(const_cast<void*>(src)));
-    PyRef answer = PyRef::steal(PyObject_CallFunction(of(state).copy, "OiOiniO", to.get(), int(dst_device), from.get(), int(src_device),
-                                                      Py_ssize_t(bytes), int(kind), Py_None));
+    PyRef to = PyRef::steal(PyLong_FromVoidPtr(dst)),
+          from = PyRef::steal(PyLong_FromVoidPtr(const_cast<void*>(src)));
+    PyRef answer =
+        PyRef::steal(PyObject_CallFunction(of(state).copy, "OiOiniO", to.get(), int(dst_device), from.get(),
+                                           int(src_device), Py_ssize_t(bytes), int(kind), Py_None));
     return answer ? TNR_OK : report(error, size);
 }
 
@@ -89,7 +95,8 @@ PyObject* callable(const py::kwargs& fields, const char* name, bool required) {
     py::object f = fields.contains(name) ? py::object(fields[name]) : py::none();
     if (f.is_none() && !required) return nullptr;
     if (!PyCallable_Check(f.ptr())) {
-        raise_kind(ErrorKind::Type, "space", "register_space", std::string(name) + " must be callable: got " + type_name(f.ptr()) + ".");
+        raise_kind(ErrorKind::Type, "space", "register_space",
+                   std::string(name) + " must be callable: got " + type_name(f.ptr()) + ".");
     }
     return Py_NewRef(f.ptr());
 }
@@ -103,17 +110,22 @@ int64_t number(const py::kwargs& fields, const char* name, int64_t fallback) {
 
 }  // namespace
 
-int register_python_space(const std::string& device_type, const std::string& provider, const py::kwargs& fields) {
-    static const char* known[] = {"dlpack_type", "device_count", "alloc", "release", "copy", "host_accessible", "host_order", "granule",
-                                  "alignment", "memory_info", "synchronize"};
+int register_python_space(const std::string& device_type, const std::string& provider,
+                          const py::kwargs& fields) {
+    static const char* known[] = {"dlpack_type", "device_count",    "alloc",      "release",
+                                  "copy",        "host_accessible", "host_order", "granule",
+                                  "alignment",   "memory_info",     "synchronize"};
     for (auto item : fields) {
         std::string name = to_text(item.first.ptr());
         bool found = false;
         for (const char* k : known) found |= name == k;
-        if (!found) raise_kind(ErrorKind::Type, "space", "register_space", "unknown field: got '" + name + "'.");
+        if (!found)
+            raise_kind(ErrorKind::Type, "space", "register_space", "unknown field: got '" + name + "'.");
     }
     if (!number(fields, "host_order", 1)) {
-        raise_kind(ErrorKind::Value, "space", "register_space", "a space written in Python is in host order: got host_order=False. Use the C ABI for streams.");
+        raise_kind(
+            ErrorKind::Value, "space", "register_space",
+            "a space written in Python is in host order: got host_order=False. Use the C ABI for streams.");
     }
     auto s = std::make_unique<PySpace>();
     s->device_type = device_type;

@@ -7,8 +7,9 @@
 
 namespace tenora::python {
 
-// Fields: dlpack_type, device_count, alloc, release, copy, host_accessible, host_order, granule, alignment, memory_info,
-// synchronize. Returns the number of the space.
-int register_python_space(const std::string& device_type, const std::string& provider, const pybind11::kwargs& fields);
+// Fields: dlpack_type, device_count, alloc, release, copy, host_accessible, host_order, granule, alignment,
+// memory_info, synchronize. Returns the number of the space.
+int register_python_space(const std::string& device_type, const std::string& provider,
+                          const pybind11::kwargs& fields);
 
 }  // namespace tenora::python

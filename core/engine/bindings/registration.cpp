@@ -8,10 +8,10 @@
 #include "operators.h"
 #include "plain_types.h"
 #include "python_rule.h"
-#include "tensor_object.h"
-#include "tensor_pickle.h"
 #include "tenora/dispatch.h"
 #include "tenora/hooks.h"
+#include "tensor_object.h"
+#include "tensor_pickle.h"
 
 namespace py = pybind11;
 
@@ -27,7 +27,9 @@ Implementation implementation_of(const std::string& name, const std::string& op)
     if (name == "structural") return Implementation::Structural;
     if (name == "composite") return Implementation::Composite;
     if (name == "function") return Implementation::Function;
-    raise_kind(ErrorKind::Value, "op", op, "unknown implementation: got '" + name + "', expected kernel, view, structural, composite or function.");
+    raise_kind(ErrorKind::Value, "op", op,
+               "unknown implementation: got '" + name +
+                   "', expected kernel, view, structural, composite or function.");
 }
 
 struct Fields {
@@ -60,8 +62,10 @@ struct Fields {
 void rule(Fields& f, const char* name, std::string& native, Rule& python) {
     py::object v = f.take(name);
     if (v.is_none()) return;
-    if (PyUnicode_Check(v.ptr())) native = to_text(v.ptr());
-    else python = python_rule(v.ptr(), f.op, std::string(name) == "dtype_rule");
+    if (PyUnicode_Check(v.ptr()))
+        native = to_text(v.ptr());
+    else
+        python = python_rule(v.ptr(), f.op, std::string(name) == "dtype_rule");
 }
 
 // The type of several named results: a struct sequence, which is a tuple with attributes.
@@ -78,7 +82,8 @@ PyTypeObject* make_result_type(const std::string& name, const std::vector<std::s
 }
 
 int register_op_binding(const py::kwargs& kwargs) {
-    Fields f{kwargs, kwargs.contains("name") ? to_text(py::object(kwargs["name"]).ptr()) : std::string("register_op")};
+    Fields f{kwargs, kwargs.contains("name") ? to_text(py::object(kwargs["name"]).ptr())
+                                             : std::string("register_op")};
     OpSpec spec;
     spec.name = f.string("name");
     const Signature* s = parse_signature(f.string("signature"));
@@ -107,11 +112,14 @@ int register_op_binding(const py::kwargs& kwargs) {
     py::object results = f.take("result");
     if (!results.is_none()) info.results = results.cast<std::vector<std::string>>();
     if (f.used != kwargs.size()) {
-        raise_kind(ErrorKind::Type, "type", "register_op", "unknown field for op '" + spec.name + "': got " +
-                   std::string(py::str(py::list(kwargs.attr("keys")()))) + ".");
+        raise_kind(ErrorKind::Type, "type", "register_op",
+                   "unknown field for op '" + spec.name + "': got " +
+                       std::string(py::str(py::list(kwargs.attr("keys")()))) + ".");
     }
     if (!info.results.empty()) {
-        if (int(info.results.size()) != s->n_out) raise_kind(ErrorKind::Value, "op", spec.name, "result names differ in number from the results of the signature.");
+        if (int(info.results.size()) != s->n_out)
+            raise_kind(ErrorKind::Value, "op", spec.name,
+                       "result names differ in number from the results of the signature.");
         if (s->n_out > 1) info.result_type = make_result_type(spec.display, info.results);
     }
     info.out_ok = spec.out_ok;
@@ -123,13 +131,19 @@ int register_op_binding(const py::kwargs& kwargs) {
     return id;
 }
 
-py::object make_function_binding(const std::string& name, const std::vector<std::string>& ops, const std::string& kind, const py::object& doc,
-                                 const std::string& module, const std::string& qualname) {
+py::object make_function_binding(const std::string& name, const std::vector<std::string>& ops,
+                                 const std::string& kind, const py::object& doc, const std::string& module,
+                                 const std::string& qualname) {
     OpKind k;
-    if (kind == "function") k = OpKind::Function;
-    else if (kind == "method") k = OpKind::Method;
-    else if (kind == "inplace") k = OpKind::InPlace;
-    else raise_kind(ErrorKind::Value, "value", "make_function", "unknown kind: got '" + kind + "', expected function, method or inplace.");
+    if (kind == "function")
+        k = OpKind::Function;
+    else if (kind == "method")
+        k = OpKind::Method;
+    else if (kind == "inplace")
+        k = OpKind::InPlace;
+    else
+        raise_kind(ErrorKind::Value, "value", "make_function",
+                   "unknown kind: got '" + kind + "', expected function, method or inplace.");
     return py::reinterpret_steal<py::object>(make_op_function(name, ops, k, doc.ptr(), module, qualname));
 }
 
@@ -142,7 +156,9 @@ py::dict op_info_binding(const std::string& name) {
     const OpInfo* info = find_op_info(name);
     if (!info) {
         std::vector<std::string> names = op_names(), close = nearest(name, names);
-        raise_kind(ErrorKind::Value, "op", "op_info", "unknown op: got '" + name + "'." + (close.empty() ? "" : " Did you mean '" + close[0] + "'?"));
+        raise_kind(
+            ErrorKind::Value, "op", "op_info",
+            "unknown op: got '" + name + "'." + (close.empty() ? "" : " Did you mean '" + close[0] + "'?"));
     }
     const OpSpec& spec = op(info->id).spec;
     const Signature& s = *info->signature;
@@ -173,12 +189,16 @@ void warn(const char* category, const std::string& message) {
     if (!Py_IsInitialized()) return;
     GilGuard gil;
     std::string_view name = category ? category : "";
-    PyObject* type = name == "FutureWarning" ? PyExc_FutureWarning : name == "RuntimeWarning" ? PyExc_RuntimeWarning : PyExc_UserWarning;
+    PyObject* type = name == "FutureWarning"    ? PyExc_FutureWarning
+                     : name == "RuntimeWarning" ? PyExc_RuntimeWarning
+                                                : PyExc_UserWarning;
     if (PyErr_WarnEx(type, message.c_str(), 1) < 0) throw_python();
 }
 
 template <void (*F)(PyObject*)>
-void call_setter(const py::object& o) { F(o.ptr()); }
+void call_setter(const py::object& o) {
+    F(o.ptr());
+}
 
 }  // namespace
 
@@ -188,10 +208,13 @@ void add_registration(PyObject* module) {
     py::module_ m = py::reinterpret_borrow<py::module_>(module);
     ready_op_function_types(module);
     m.def("register_op", register_op_binding);
-    m.def("make_function", make_function_binding, py::arg("name"), py::arg("ops"), py::arg("kind") = "function", py::kw_only(),
-          py::arg("doc") = py::none(), py::arg("module") = "tenora", py::arg("qualname") = "");
+    m.def("make_function", make_function_binding, py::arg("name"), py::arg("ops"),
+          py::arg("kind") = "function", py::kw_only(), py::arg("doc") = py::none(),
+          py::arg("module") = "tenora", py::arg("qualname") = "");
     m.def("set_tensor_method", set_tensor_method, py::arg("name"), py::arg("object"));
-    m.def("set_operator", [](const std::string& slot, const py::object& f) { set_operator(slot, f.ptr()); }, py::arg("slot"), py::arg("op_function"));
+    m.def(
+        "set_operator", [](const std::string& slot, const py::object& f) { set_operator(slot, f.ptr()); },
+        py::arg("slot"), py::arg("op_function"));
     m.def("op_info", op_info_binding, py::arg("name"));
     m.def("op_names", op_names);
     m.def("rule_names", rule_names);

@@ -8,8 +8,8 @@
 #include "plain_types.h"
 #include "tenora/allocator.h"
 #include "tenora/dispatch.h"
-#include "tenora/modes.h"
 #include "tenora/gc_walk.h"
+#include "tenora/modes.h"
 #include "tenora/ring.h"
 #include "tenora/stream.h"
 
@@ -129,7 +129,9 @@ void mark(const std::string& label) {
 
 py::object device_result(Device d) { return py::reinterpret_steal<py::object>(check(device_object(d))); }
 
-StreamRef make_stream(const py::object& device, int priority) { return new_stream(device_of(device), priority); }
+StreamRef make_stream(const py::object& device, int priority) {
+    return new_stream(device_of(device), priority);
+}
 
 // Streams are passed around as counted references; a host-order space has none (None).
 StreamRef current(const py::object& device) { return StreamRef(current_stream(device_of(device))); }
@@ -146,26 +148,76 @@ void add_streams(py::module_& m) {
         .def(py::init(&make_stream), arg("device"), arg("priority") = 0)
         .def_property_readonly("device", [](const Stream& s) { return device_result(s.device); })
         .def_property_readonly("is_default", [](const Stream& s) { return s.is_default; })
-        .def_property_readonly("handle", [](const Stream& s) { return reinterpret_cast<uintptr_t>(s.handle); })
-        .def("synchronize", [](Stream& s) { GilRelease free; synchronize(&s); })
+        .def_property_readonly("handle",
+                               [](const Stream& s) { return reinterpret_cast<uintptr_t>(s.handle); })
+        .def("synchronize",
+             [](Stream& s) {
+                 GilRelease free;
+                 synchronize(&s);
+             })
         .def("query", [](Stream& s) { return query(&s); })
         .def("wait_event", [](Stream& s, Event& e) { wait(&s, &e); }, arg("event"));
     py::class_<Event, EventRef>(m, "Event", "A point in a stream.")
-        .def(py::init([](const py::object& device, bool timing) { return new_event(device_of(device), timing); }), arg("device"), arg("timing") = false)
+        .def(py::init(
+                 [](const py::object& device, bool timing) { return new_event(device_of(device), timing); }),
+             arg("device"), arg("timing") = false)
         .def_property_readonly("device", [](const Event& e) { return device_result(e.device); })
-        .def("record", [](Event& e, const py::object& s) { record(&e, s.is_none() ? current_stream(e.device) : s.cast<StreamRef>().get()); },
-             arg("stream") = py::none())
-        .def("wait", [](Event& e, const py::object& s) { wait(s.is_none() ? current_stream(e.device) : s.cast<StreamRef>().get(), &e); },
-             arg("stream") = py::none())
-        .def("synchronize", [](Event& e) { GilRelease free; synchronize(&e); })
+        .def(
+            "record",
+            [](Event& e, const py::object& s) {
+                record(&e, s.is_none() ? current_stream(e.device) : s.cast<StreamRef>().get());
+            },
+            arg("stream") = py::none())
+        .def(
+            "wait",
+            [](Event& e, const py::object& s) {
+                wait(s.is_none() ? current_stream(e.device) : s.cast<StreamRef>().get(), &e);
+            },
+            arg("stream") = py::none())
+        .def("synchronize",
+             [](Event& e) {
+                 GilRelease free;
+                 synchronize(&e);
+             })
         .def("query", [](Event& e) { return query(&e); })
         .def("elapsed_ms", [](Event& a, Event& b) { return elapsed_ms(&a, &b); }, arg("end"));
+}
+
+void add_stream_functions(py::module_& m) {
+    using py::arg;
     m.def("current_stream", current, arg("device") = py::none());
     m.def("set_current_stream", set_current, arg("stream"), arg("device") = py::none());
-    m.def("synchronize", [](const py::object& d) { Device device = device_of(d); GilRelease free; synchronize(device); }, arg("device") = py::none());
-    m.def("current_device_index", [](const std::string& s) { int id = find_space(s); return id < 0 ? 0 : int(modes().device_index[id]); }, arg("space"));
-    m.def("set_current_device_index", [](const py::object& d) { Device device = device_of(d); int old = modes().device_index[device.space]; modes().device_index[device.space] = device.index; return old; }, arg("device"));
-    m.def("device_count", [](const std::string& s) { int id = find_space(s); return id < 0 ? 0 : space(uint8_t(id)).device_count(); }, arg("space"));
+    m.def(
+        "synchronize",
+        [](const py::object& d) {
+            Device device = device_of(d);
+            GilRelease free;
+            synchronize(device);
+        },
+        arg("device") = py::none());
+    m.def(
+        "current_device_index",
+        [](const std::string& s) {
+            int id = find_space(s);
+            return id < 0 ? 0 : int(modes().device_index[id]);
+        },
+        arg("space"));
+    m.def(
+        "set_current_device_index",
+        [](const py::object& d) {
+            Device device = device_of(d);
+            int old = modes().device_index[device.space];
+            modes().device_index[device.space] = device.index;
+            return old;
+        },
+        arg("device"));
+    m.def(
+        "device_count",
+        [](const std::string& s) {
+            int id = find_space(s);
+            return id < 0 ? 0 : space(uint8_t(id)).device_count();
+        },
+        arg("space"));
 }
 
 }  // namespace
@@ -178,15 +230,26 @@ void add_runtime(PyObject* module) {
     m.def("memory_stats", memory_stats, arg("device") = py::none());
     m.def("memory_snapshot", memory_snapshot, arg("device") = py::none());
     m.def("empty_cache", [](const py::object& d) { allocator_of(d).trim(); }, arg("device") = py::none());
-    m.def("reset_peak_memory", [](const py::object& d) { allocator_of(d).reset_peaks(); }, arg("device") = py::none());
-    m.def("set_memory_limit", [](size_t bytes, const py::object& d) { allocator_of(d).set_limit(bytes); }, arg("bytes"), arg("device") = py::none());
+    m.def(
+        "reset_peak_memory", [](const py::object& d) { allocator_of(d).reset_peaks(); },
+        arg("device") = py::none());
+    m.def(
+        "set_memory_limit", [](size_t bytes, const py::object& d) { allocator_of(d).set_limit(bytes); },
+        arg("bytes"), arg("device") = py::none());
     m.def("ring_start", ring_start, arg("capacity") = size_t(65536));
     m.def("ring_stop", ring_stop);
     m.def("ring_take", take_ring);
     m.def("ring_mark", mark, arg("label"));
     m.def("chrome_trace", chrome_trace_binding, arg("events"));
-    m.def("manual_seed", [](const py::object& seed) { manual_seed(PyLong_AsUnsignedLongLongMask(seed.ptr())); if (PyErr_Occurred()) throw_python(); }, arg("seed"));
+    m.def(
+        "manual_seed",
+        [](const py::object& seed) {
+            manual_seed(PyLong_AsUnsignedLongLongMask(seed.ptr()));
+            if (PyErr_Occurred()) throw_python();
+        },
+        arg("seed"));
     add_streams(m);
+    add_stream_functions(m);
     ready_generator_type(module);
 }
 

@@ -22,9 +22,12 @@ T load(const void* data) {
 }
 
 template <class T>
-void store(void* data, T v) { std::memcpy(data, &v, sizeof v); }
+void store(void* data, T v) {
+    std::memcpy(data, &v, sizeof v);
+}
 
-// Out of range is undefined in C++; the value wraps or saturates as PyTorch's does, which promises nothing either.
+// Out of range is undefined in C++; the value wraps or saturates as PyTorch's does, which promises nothing
+// either.
 template <class T>
 T to_integer(const Scalar& s) {
     if (s.kind != Scalar::Kind::Float && s.kind != Scalar::Kind::Complex) return T(s.i);
@@ -32,12 +35,14 @@ T to_integer(const Scalar& s) {
     return s.f < 0 ? T(int64_t(s.f)) : T(uint64_t(s.f));
 }
 
-PyObject* nested(const char* data, std::span<const int64_t> shape, std::span<const int64_t> strides, DType dtype) {
+PyObject* nested(const char* data, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                 DType dtype) {
     if (shape.empty()) return element_object(data, dtype);
     PyRef list = own(PyList_New(Py_ssize_t(shape[0])));
     int64_t step = strides[0] * int64_t(size_of(dtype));
     for (int64_t i = 0; i < shape[0]; ++i) {
-        PyList_SET_ITEM(list.get(), Py_ssize_t(i), nested(data + i * step, shape.subspan(1), strides.subspan(1), dtype));
+        PyList_SET_ITEM(list.get(), Py_ssize_t(i),
+                        nested(data + i * step, shape.subspan(1), strides.subspan(1), dtype));
     }
     return list.release();
 }
@@ -85,19 +90,32 @@ TensorRef on_host(Tensor* t, const char* why) {
 
 PyObject* element_object(const void* p, DType dtype) {
     switch (dtype) {
-        case DType::Bool: return new_bool(load<uint8_t>(p) != 0);
-        case DType::U8: return check(PyLong_FromLong(load<uint8_t>(p)));
-        case DType::U16: return check(PyLong_FromLong(load<uint16_t>(p)));
-        case DType::U32: return check(PyLong_FromUnsignedLong(load<uint32_t>(p)));
-        case DType::U64: return check(PyLong_FromUnsignedLongLong(load<uint64_t>(p)));
-        case DType::I8: return check(PyLong_FromLong(load<int8_t>(p)));
-        case DType::I16: return check(PyLong_FromLong(load<int16_t>(p)));
-        case DType::I32: return check(PyLong_FromLong(load<int32_t>(p)));
-        case DType::I64: return check(PyLong_FromLongLong(load<int64_t>(p)));
-        case DType::F16: return check(PyFloat_FromDouble(half_to_float(load<uint16_t>(p))));
-        case DType::BF16: return check(PyFloat_FromDouble(std::bit_cast<float>(uint32_t(load<uint16_t>(p)) << 16)));
-        case DType::F32: return check(PyFloat_FromDouble(load<float>(p)));
-        case DType::F64: return check(PyFloat_FromDouble(load<double>(p)));
+        case DType::Bool:
+            return new_bool(load<uint8_t>(p) != 0);
+        case DType::U8:
+            return check(PyLong_FromLong(load<uint8_t>(p)));
+        case DType::U16:
+            return check(PyLong_FromLong(load<uint16_t>(p)));
+        case DType::U32:
+            return check(PyLong_FromUnsignedLong(load<uint32_t>(p)));
+        case DType::U64:
+            return check(PyLong_FromUnsignedLongLong(load<uint64_t>(p)));
+        case DType::I8:
+            return check(PyLong_FromLong(load<int8_t>(p)));
+        case DType::I16:
+            return check(PyLong_FromLong(load<int16_t>(p)));
+        case DType::I32:
+            return check(PyLong_FromLong(load<int32_t>(p)));
+        case DType::I64:
+            return check(PyLong_FromLongLong(load<int64_t>(p)));
+        case DType::F16:
+            return check(PyFloat_FromDouble(half_to_float(load<uint16_t>(p))));
+        case DType::BF16:
+            return check(PyFloat_FromDouble(std::bit_cast<float>(uint32_t(load<uint16_t>(p)) << 16)));
+        case DType::F32:
+            return check(PyFloat_FromDouble(load<float>(p)));
+        case DType::F64:
+            return check(PyFloat_FromDouble(load<double>(p)));
         case DType::C64: {
             auto v = load<std::complex<float>>(p);
             return check(PyComplex_FromDoubles(v.real(), v.imag()));
@@ -106,7 +124,8 @@ PyObject* element_object(const void* p, DType dtype) {
             auto v = load<std::complex<double>>(p);
             return check(PyComplex_FromDoubles(v.real(), v.imag()));
         }
-        default: raise(PyExc_SystemError, "unknown dtype");
+        default:
+            raise(PyExc_SystemError, "unknown dtype");
     }
 }
 
@@ -115,28 +134,45 @@ void write_element(void* p, DType dtype, const Scalar& s) {
     double real = floating ? s.f : double(s.i);
     double imag = s.kind == Scalar::Kind::Complex ? s.imag : 0;
     switch (dtype) {
-        case DType::Bool: return store<uint8_t>(p, floating ? real != 0 || imag != 0 : s.i != 0);
-        case DType::U8: return store(p, to_integer<uint8_t>(s));
-        case DType::U16: return store(p, to_integer<uint16_t>(s));
-        case DType::U32: return store(p, to_integer<uint32_t>(s));
-        case DType::U64: return store(p, to_integer<uint64_t>(s));
-        case DType::I8: return store(p, to_integer<int8_t>(s));
-        case DType::I16: return store(p, to_integer<int16_t>(s));
-        case DType::I32: return store(p, to_integer<int32_t>(s));
-        case DType::I64: return store(p, to_integer<int64_t>(s));
-        case DType::F16: return store(p, float_to_half(float(real)));
-        case DType::BF16: return store(p, float_to_bfloat16(float(real)));
-        case DType::F32: return store(p, float(real));
-        case DType::F64: return store(p, real);
-        case DType::C64: return store(p, std::complex<float>(float(real), float(imag)));
-        case DType::C128: return store(p, std::complex<double>(real, imag));
-        default: raise(PyExc_SystemError, "unknown dtype");
+        case DType::Bool:
+            return store<uint8_t>(p, floating ? real != 0 || imag != 0 : s.i != 0);
+        case DType::U8:
+            return store(p, to_integer<uint8_t>(s));
+        case DType::U16:
+            return store(p, to_integer<uint16_t>(s));
+        case DType::U32:
+            return store(p, to_integer<uint32_t>(s));
+        case DType::U64:
+            return store(p, to_integer<uint64_t>(s));
+        case DType::I8:
+            return store(p, to_integer<int8_t>(s));
+        case DType::I16:
+            return store(p, to_integer<int16_t>(s));
+        case DType::I32:
+            return store(p, to_integer<int32_t>(s));
+        case DType::I64:
+            return store(p, to_integer<int64_t>(s));
+        case DType::F16:
+            return store(p, float_to_half(float(real)));
+        case DType::BF16:
+            return store(p, float_to_bfloat16(float(real)));
+        case DType::F32:
+            return store(p, float(real));
+        case DType::F64:
+            return store(p, real);
+        case DType::C64:
+            return store(p, std::complex<float>(float(real), float(imag)));
+        case DType::C128:
+            return store(p, std::complex<double>(real, imag));
+        default:
+            raise(PyExc_SystemError, "unknown dtype");
     }
 }
 
 PyObject* item_object(Tensor* t) {
     if (t->numel != 1) {
-        raise_kind(ErrorKind::Runtime, "shape", "item", "only one element can become a number: got " + describe(t) + ", expected one element.");
+        raise_kind(ErrorKind::Runtime, "shape", "item",
+                   "only one element can become a number: got " + describe(t) + ", expected one element.");
     }
     TensorRef host = on_host(t, "item");
     return element_object(host->dl.data, t->dtype);

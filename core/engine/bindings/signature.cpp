@@ -1,4 +1,5 @@
-// A hand-written parser for signatures: `name(input: Tensor, dim: int[]? = None, *, dtype: dtype? = None) -> Tensor`.
+// A hand-written parser for signatures: `name(input: Tensor, dim: int[]? = None, *, dtype: dtype? = None) ->
+// Tensor`.
 
 #include "signature.h"
 
@@ -16,26 +17,33 @@ struct Parser {
     size_t at = 0;
 
     [[noreturn]] void wrong(const std::string& what) const {
-        raise(PyExc_ValueError, "[register_op] bad signature: " + what + " at column " + std::to_string(at) + " of '" + text + "'.");
+        raise(PyExc_ValueError, "[register_op] bad signature: " + what + " at column " + std::to_string(at) +
+                                    " of '" + text + "'.");
     }
-    void blanks() { while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at; }
+    void blanks() {
+        while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at]))) ++at;
+    }
     bool take(std::string_view token) {
         blanks();
         if (text.compare(at, token.size(), token) != 0) return false;
         at += token.size();
         return true;
     }
-    void expect(std::string_view token) { if (!take(token)) wrong("expected '" + std::string(token) + "'"); }
+    void expect(std::string_view token) {
+        if (!take(token)) wrong("expected '" + std::string(token) + "'");
+    }
     std::string word() {
         blanks();
         size_t begin = at;
-        while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_')) ++at;
+        while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_'))
+            ++at;
         if (begin == at) wrong("expected a name");
         return text.substr(begin, at - begin);
     }
     bool at_number() {
         blanks();
-        return at < text.size() && (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '-' || text[at] == '.');
+        return at < text.size() &&
+               (std::isdigit(static_cast<unsigned char>(text[at])) || text[at] == '-' || text[at] == '.');
     }
 };
 
@@ -59,8 +67,11 @@ Literal number(Parser& p) {
         bool floating = false;
         while (p.at < p.text.size()) {
             char c = p.text[p.at];
-            bool exponent_sign = (c == '-' || c == '+') && p.at > begin && (p.text[p.at - 1] == 'e' || p.text[p.at - 1] == 'E');
-            if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.' && c != 'e' && c != 'E' && !exponent_sign) break;
+            bool exponent_sign = (c == '-' || c == '+') && p.at > begin &&
+                                 (p.text[p.at - 1] == 'e' || p.text[p.at - 1] == 'E');
+            if (!std::isdigit(static_cast<unsigned char>(c)) && c != '.' && c != 'e' && c != 'E' &&
+                !exponent_sign)
+                break;
             floating |= c == '.' || c == 'e' || c == 'E';
             ++p.at;
         }
@@ -68,8 +79,10 @@ Literal number(Parser& p) {
         if (digits.empty()) p.wrong("expected a number");
         try {
             v.kind = floating ? Literal::Kind::Float : Literal::Kind::Int;
-            if (floating) v.f = std::stod(digits);
-            else v.i = std::stoll(digits);
+            if (floating)
+                v.f = std::stod(digits);
+            else
+                v.i = std::stoll(digits);
         } catch (const std::exception&) {
             p.wrong("bad number '" + digits + "'");
         }
@@ -125,17 +138,28 @@ void base_type(Parser& p, Param& param) {
     bool item_optional = (name == "Tensor") && p.text.compare(p.at, 3, "?[]") == 0;
     if (item_optional) ++p.at;
     bool list = p.take("[]");
-    if (name == "Tensor") param.type = list ? ParamType::TensorList : ParamType::Tensor;
-    else if (name == "int") param.type = list ? ParamType::IntList : ParamType::Int;
-    else if (list) p.wrong("only Tensor[] and int[] are lists");
-    else if (name == "Scalar") param.type = ParamType::Scalar;
-    else if (name == "float") param.type = ParamType::Float;
-    else if (name == "bool") param.type = ParamType::Bool;
-    else if (name == "dtype") param.type = ParamType::DType;
-    else if (name == "device") param.type = ParamType::Device;
-    else if (name == "str") param.type = ParamType::String;
-    else if (name == "Generator") param.type = ParamType::Generator;
-    else p.wrong("unknown type '" + name + "'");
+    if (name == "Tensor")
+        param.type = list ? ParamType::TensorList : ParamType::Tensor;
+    else if (name == "int")
+        param.type = list ? ParamType::IntList : ParamType::Int;
+    else if (list)
+        p.wrong("only Tensor[] and int[] are lists");
+    else if (name == "Scalar")
+        param.type = ParamType::Scalar;
+    else if (name == "float")
+        param.type = ParamType::Float;
+    else if (name == "bool")
+        param.type = ParamType::Bool;
+    else if (name == "dtype")
+        param.type = ParamType::DType;
+    else if (name == "device")
+        param.type = ParamType::Device;
+    else if (name == "str")
+        param.type = ParamType::String;
+    else if (name == "Generator")
+        param.type = ParamType::Generator;
+    else
+        p.wrong("unknown type '" + name + "'");
     param.optional |= item_optional;
 }
 
@@ -149,7 +173,8 @@ void type(Parser& p, Param& param) {
         } else {
             Param other;
             base_type(p, other);
-            if (param.type != ParamType::Tensor || other.type != ParamType::Scalar) p.wrong("only `Tensor | Scalar` may be joined");
+            if (param.type != ParamType::Tensor || other.type != ParamType::Scalar)
+                p.wrong("only `Tensor | Scalar` may be joined");
             param.type = ParamType::TensorOrScalar;
             if (p.take("?")) param.optional = true;
         }
@@ -258,8 +283,18 @@ void finish(Signature& s) {
 }  // namespace
 
 const char* type_text(ParamType t) {
-    static const char* names[] = {"Tensor", "Tensor or number", "list of Tensor", "number", "int", "float", "bool",
-                                  "dtype",  "device",           "str",            "ints",   "Generator"};
+    static const char* names[] = {"Tensor",
+                                  "Tensor or number",
+                                  "list of Tensor",
+                                  "number",
+                                  "int",
+                                  "float",
+                                  "bool",
+                                  "dtype",
+                                  "device",
+                                  "str",
+                                  "ints",
+                                  "Generator"};
     return names[size_t(t)];
 }
 
@@ -278,7 +313,8 @@ Signature* parse_signature(const std::string& text) {
     return s.release();
 }
 
-// ---- table of OpInfo, indexed by OpId (written under the GIL) ---------------------------------------------------------
+// ---- table of OpInfo, indexed by OpId (written under the GIL)
+// ---------------------------------------------------------
 
 namespace {
 std::deque<OpInfo> infos;
@@ -286,7 +322,8 @@ std::deque<OpInfo> infos;
 
 OpInfo& op_info(OpId id) {
     if (id >= infos.size() || !infos[id].signature) {
-        raise(PyExc_RuntimeError, "[" + std::string(op(id).display()) + "] the op has no signature: it was not registered from Python.");
+        raise(PyExc_RuntimeError, "[" + std::string(op(id).display()) +
+                                      "] the op has no signature: it was not registered from Python.");
     }
     return infos[id];
 }

@@ -12,7 +12,20 @@
 
 namespace tenora::python {
 
-enum class ParamType : uint8_t { Tensor, TensorOrScalar, TensorList, Scalar, Int, Float, Bool, DType, Device, String, IntList, Generator };
+enum class ParamType : uint8_t {
+    Tensor,
+    TensorOrScalar,
+    TensorList,
+    Scalar,
+    Int,
+    Float,
+    Bool,
+    DType,
+    Device,
+    String,
+    IntList,
+    Generator
+};
 inline bool is_operand(ParamType t) { return t <= ParamType::TensorList; }
 const char* type_text(ParamType t);
 
@@ -20,12 +33,12 @@ struct Param {
     std::string name;
     PyObject* interned = nullptr;  // immortal
     ParamType type = ParamType::Tensor;
-    bool optional = false;         // None is a value (for a list: its items may be None)
+    bool optional = false;  // None is a value (for a list: its items may be None)
     bool has_default = false;
     bool keyword_only = false;
-    int slot = 0;                  // number among the operands or among the attributes
-    Attr attribute{};              // default of an attribute
-    Operand operand;               // default of an operand
+    int slot = 0;      // number among the operands or among the attributes
+    Attr attribute{};  // default of an attribute
+    Operand operand;   // default of an operand
 };
 
 inline constexpr int kMaxParams = 32;
@@ -34,12 +47,12 @@ struct Signature {
     std::string text, name;
     std::vector<Param> params;
     int n_positional = 0;
-    int n_operands = 0;            // a list counts as one
+    int n_operands = 0;  // a list counts as one
     int n_attributes = 0;
     int n_out = 1;
-    bool variadic = false;         // the last operand is a list
-    int varargs = -1;              // parameter that takes the remaining positional ints: x.view(2, 3)
-    std::vector<Attr> defaults;    // of the attributes, in order
+    bool variadic = false;       // the last operand is a list
+    int varargs = -1;            // parameter that takes the remaining positional ints: x.view(2, 3)
+    std::vector<Attr> defaults;  // of the attributes, in order
     std::vector<const char*> attribute_names;
     // Memory that defaults point at.
     std::vector<std::vector<int64_t>> spans;
@@ -52,7 +65,7 @@ Signature* parse_signature(const std::string& text);  // immortal; ValueError wi
 struct OpInfo {
     OpId id = 0;
     const Signature* signature = nullptr;
-    std::vector<std::string> results;   // names, when there are several results
+    std::vector<std::string> results;  // names, when there are several results
     PyTypeObject* result_type = nullptr;
     bool out_ok = false, inplace_ok = false;
 };

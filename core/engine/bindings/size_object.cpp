@@ -19,12 +19,14 @@ PyObject* size_from_tuple(PyTypeObject* type, PyObject* tuple) {
 PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     PyObject* values = nullptr;
     static const char* names[] = {"", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Size", const_cast<char**>(names), &values)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:Size", const_cast<char**>(names), &values))
+        return nullptr;
     return guarded([&] {
         PyRef given = own(values ? PySequence_Tuple(values) : PyTuple_New(0));
         Py_ssize_t n = PyTuple_GET_SIZE(given.get());
         PyRef numbers = own(PyTuple_New(n));
-        for (Py_ssize_t i = 0; i < n; ++i) PyTuple_SET_ITEM(numbers.get(), i, check(PyNumber_Index(PyTuple_GET_ITEM(given.get(), i))));
+        for (Py_ssize_t i = 0; i < n; ++i)
+            PyTuple_SET_ITEM(numbers.get(), i, check(PyNumber_Index(PyTuple_GET_ITEM(given.get(), i))));
         return size_from_tuple(type, numbers.get());
     });
 }
@@ -40,8 +42,12 @@ PyObject* as_size(PyObject* result) {
     return guarded([&] { return size_from_tuple(&SizeType, tuple.get()); });
 }
 
-PyObject* size_concat(PyObject* a, PyObject* b) { return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b)); }
-PyObject* size_repeat(PyObject* a, Py_ssize_t n) { return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(a, n)); }
+PyObject* size_concat(PyObject* a, PyObject* b) {
+    return as_size(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
+}
+PyObject* size_repeat(PyObject* a, Py_ssize_t n) {
+    return as_size(PyTuple_Type.tp_as_sequence->sq_repeat(a, n));
+}
 PyObject* size_subscript(PyObject* self, PyObject* key) {
     return as_size(PyTuple_Type.tp_as_mapping->mp_subscript(self, key));
 }
@@ -86,7 +92,8 @@ PyObject* size_object(std::span<const int64_t> shape) {
 
 PyObject* tuple_of(std::span<const int64_t> values) {
     PyRef tuple = own(PyTuple_New(Py_ssize_t(values.size())));
-    for (size_t i = 0; i < values.size(); ++i) PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), check(PyLong_FromLongLong(values[i])));
+    for (size_t i = 0; i < values.size(); ++i)
+        PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), check(PyLong_FromLongLong(values[i])));
     return tuple.release();
 }
 

@@ -1,4 +1,5 @@
-// `Storage` objects. One object stands for one storage while it lives, so that pickle's memo sees that two tensors share.
+// `Storage` objects. One object stands for one storage while it lives, so that pickle's memo sees that two
+// tensors share.
 
 #include "storage_object.h"
 
@@ -27,7 +28,8 @@ void storage_dealloc(PyObject* self) {
 }
 
 PyObject* storage_repr(PyObject* self) {
-    return PyUnicode_FromFormat("<tenora.Storage of %zu bytes on %s>", impl(self)->bytes, to_string(impl(self)->device).c_str());
+    return PyUnicode_FromFormat("<tenora.Storage of %zu bytes on %s>", impl(self)->bytes,
+                                to_string(impl(self)->device).c_str());
 }
 
 Py_ssize_t storage_length(PyObject* self) { return Py_ssize_t(impl(self)->bytes); }
@@ -46,7 +48,8 @@ PyObject* to_bytes(PyObject* self, PyObject*) {
         int64_t shape[1] = {int64_t(s->bytes)}, strides[1] = {1};
         TensorRef window = new_window(s, shape, strides, 0, DType::U8, s->device);
         TensorRef host = on_host(window.get(), "pickle");
-        return check(PyBytes_FromStringAndSize(static_cast<const char*>(host->dl.data), Py_ssize_t(s->bytes)));
+        return check(
+            PyBytes_FromStringAndSize(static_cast<const char*>(host->dl.data), Py_ssize_t(s->bytes)));
     });
 }
 
@@ -80,10 +83,11 @@ PyObject* storage_reduce(PyObject* self, PyObject*) {
     });
 }
 
-PyGetSetDef getset[] = {{"nbytes", get_nbytes, nullptr, "Bytes.", nullptr},
-                        {"device", get_device, nullptr, "Where the bytes lie.", nullptr},
-                        {"read_only", get_read_only, nullptr, "True for foreign memory that must not be written.", nullptr},
-                        {nullptr, nullptr, nullptr, nullptr, nullptr}};
+PyGetSetDef getset[] = {
+    {"nbytes", get_nbytes, nullptr, "Bytes.", nullptr},
+    {"device", get_device, nullptr, "Where the bytes lie.", nullptr},
+    {"read_only", get_read_only, nullptr, "True for foreign memory that must not be written.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
 PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, "Address of the first byte."},
                          {"use_count", use_count, METH_NOARGS, "Owners, this object included."},
                          {"to_bytes", to_bytes, METH_NOARGS, "A copy of the bytes."},

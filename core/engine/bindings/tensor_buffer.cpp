@@ -3,8 +3,8 @@
 //   - Read-only memory gives read-only views; a tensor that takes part in gradients gives none.
 
 #include "scalar_read.h"
-#include "tensor_object.h"
 #include "tenora/tape.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -17,21 +17,36 @@ struct Exported {
 
 const char* format_of(DType dtype) {
     switch (dtype) {
-        case DType::Bool: return "?";
-        case DType::U8: return "B";
-        case DType::U16: return "H";
-        case DType::U32: return "I";
-        case DType::U64: return "Q";
-        case DType::I8: return "b";
-        case DType::I16: return "h";
-        case DType::I32: return "i";
-        case DType::I64: return "q";
-        case DType::F16: return "e";
-        case DType::F32: return "f";
-        case DType::F64: return "d";
-        case DType::C64: return "Zf";
-        case DType::C128: return "Zd";
-        default: return nullptr;
+        case DType::Bool:
+            return "?";
+        case DType::U8:
+            return "B";
+        case DType::U16:
+            return "H";
+        case DType::U32:
+            return "I";
+        case DType::U64:
+            return "Q";
+        case DType::I8:
+            return "b";
+        case DType::I16:
+            return "h";
+        case DType::I32:
+            return "i";
+        case DType::I64:
+            return "q";
+        case DType::F16:
+            return "e";
+        case DType::F32:
+            return "f";
+        case DType::F64:
+            return "d";
+        case DType::C64:
+            return "Zf";
+        case DType::C128:
+            return "Zd";
+        default:
+            return nullptr;
     }
 }
 
@@ -48,12 +63,16 @@ const char* refusal(Tensor* t, int flags) {
     if (tracked(t)) return "the tensor takes part in gradients. Use .detach() first.";
     if (!space(t->device).host_accessible()) return "the memory lies on a device. Use .cpu() first.";
     if (!format_of(t->dtype)) return "bfloat16 has no buffer format. Use .numpy() or .float() first.";
-    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && t->storage->read_only) return "the memory is read-only.";
+    if ((flags & PyBUF_WRITABLE) == PyBUF_WRITABLE && t->storage->read_only)
+        return "the memory is read-only.";
     bool strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES;
     if (!strides && !t->contiguous) return "the tensor is not contiguous. Use .contiguous() first.";
-    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !t->contiguous) return "the tensor is not contiguous. Use .contiguous() first.";
-    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !dense_columns(t)) return "the tensor is not contiguous by columns.";
-    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !t->contiguous && !dense_columns(t)) return "the tensor is not contiguous.";
+    if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !t->contiguous)
+        return "the tensor is not contiguous. Use .contiguous() first.";
+    if ((flags & PyBUF_F_CONTIGUOUS) == PyBUF_F_CONTIGUOUS && !dense_columns(t))
+        return "the tensor is not contiguous by columns.";
+    if ((flags & PyBUF_ANY_CONTIGUOUS) == PyBUF_ANY_CONTIGUOUS && !t->contiguous && !dense_columns(t))
+        return "the tensor is not contiguous.";
     return nullptr;
 }
 

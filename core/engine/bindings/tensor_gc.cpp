@@ -1,5 +1,5 @@
-// What the cycle collector sees of a tensor: its dict, and, through the engine's walk, every Python object that hangs on
-// history, gradient and hooks which this tensor alone keeps alive.
+// What the cycle collector sees of a tensor: its dict, and, through the engine's walk, every Python object
+// that hangs on history, gradient and hooks which this tensor alone keeps alive.
 //   - While no Python object hangs in C++ the walk is skipped.
 //   - For young generations the walk may be switched off (set_gc_walk): conservative, hence always safe.
 

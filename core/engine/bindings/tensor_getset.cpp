@@ -3,8 +3,8 @@
 #include "autograd_objects.h"
 #include "plain_types.h"
 #include "storage_object.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -57,9 +57,11 @@ PyObject* get_grad(PyObject* self, void*) {
 int set_grad_attribute(PyObject* self, PyObject* value, void*) {
     return guarded_int([&] {
         if (value && value != Py_None && !is_tensor(value)) {
-            raise_kind(ErrorKind::Type, "type", "grad", "grad is wrong: got " + type_name(value) + ", expected a Tensor or None.");
+            raise_kind(ErrorKind::Type, "type", "grad",
+                       "grad is wrong: got " + type_name(value) + ", expected a Tensor or None.");
         }
-        if (value == self) raise_kind(ErrorKind::Runtime, "value", "grad", "a tensor cannot be its own gradient.");
+        if (value == self)
+            raise_kind(ErrorKind::Runtime, "value", "grad", "a tensor cannot be its own gradient.");
         set_grad(impl_of(self), value && value != Py_None ? impl_of(value) : nullptr);
         track(self);
         return 0;
@@ -71,12 +73,15 @@ PyObject* get_data(PyObject* self, void*) {
 // Another window on another storage; history, flags and the wrapper stay.
 int set_data(PyObject* self, PyObject* value, void*) {
     return guarded_int([&] {
-        if (!value || !is_tensor(value)) raise_kind(ErrorKind::Type, "type", "data", "data is wrong: expected a Tensor.");
+        if (!value || !is_tensor(value))
+            raise_kind(ErrorKind::Type, "type", "data", "data is wrong: expected a Tensor.");
         TensorRef source(impl_of(value));
         Tensor* t = impl_of(self);
         if (source.get() == t) return 0;
         if (t->needs_grad() && !is_differentiable(source->dtype)) {
-            raise_kind(ErrorKind::Runtime, "dtype", "data", "a tensor that requires a gradient must be floating or complex: got " + describe(source.get()) + ".");
+            raise_kind(ErrorKind::Runtime, "dtype", "data",
+                       "a tensor that requires a gradient must be floating or complex: got " +
+                           describe(source.get()) + ".");
         }
         if (!(t->device == source->device)) t->device = source->device;
         std::vector<int64_t> shape(source->shape().begin(), source->shape().end());
@@ -120,7 +125,8 @@ PyGetSetDef tensor_getset[] = {
     {"ndim", get_ndim, nullptr, "Number of dimensions.", nullptr},
     {"nbytes", get_nbytes, nullptr, "numel() times the bytes of an element.", nullptr},
     {"itemsize", get_itemsize, nullptr, "Bytes of an element.", nullptr},
-    {"requires_grad", get_requires_grad, set_requires_grad_attribute, "True when gradients flow through this tensor.", nullptr},
+    {"requires_grad", get_requires_grad, set_requires_grad_attribute,
+     "True when gradients flow through this tensor.", nullptr},
     {"is_leaf", get_is_leaf, nullptr, "True when no recorded operation made this tensor.", nullptr},
     {"retains_grad", get_retains_grad, nullptr, "True for a non-leaf whose `.grad` is kept.", nullptr},
     {"grad_fn", get_grad_fn, nullptr, "The tape node that made this tensor, or None.", nullptr},

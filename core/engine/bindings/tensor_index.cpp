@@ -1,8 +1,10 @@
 // `x[key]` and `x[key] = value`, parsed natively and turned into recorded ops.
 //   - x[3] is `select`. Ints, slices, None, Ellipsis and bools alone are `basic_index`, one view.
-//   - With tensors, lists or arrays in the key: first the basic part as a view in which they stand as whole dimensions, then
+//   - With tensors, lists or arrays in the key: first the basic part as a view in which they stand as whole
+//   dimensions, then
 //     `index` (or `index_put` in place on that view).
-//   - basic_index's code: Ellipsis = 0 | None = 1 | int = 2, i | slice = 3, start, stop, step; INT64_MIN = absent.
+//   - basic_index's code: Ellipsis = 0 | None = 1 | int = 2, i | slice = 3, start, stop, step; INT64_MIN =
+//   absent.
 
 #include "tensor_index.h"
 
@@ -13,30 +15,32 @@
 #include "construct.h"
 #include "operators.h"
 #include "scalar_read.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
 namespace {
 
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
-NamedOp select_op{"select"}, basic_op{"basic_index"}, index_op{"index"}, put_op{"index_put"}, masked_fill_op{"masked_fill"};
+NamedOp select_op{"select"}, basic_op{"basic_index"}, index_op{"index"}, put_op{"index_put"},
+    masked_fill_op{"masked_fill"};
 
 struct Key {
-    std::vector<int64_t> code;         // of basic_index
-    bool basic_work = false;           // the code does more than keep every dimension
+    std::vector<int64_t> code;  // of basic_index
+    bool basic_work = false;    // the code does more than keep every dimension
     bool advanced = false;
-    std::vector<TensorRef> entries;    // operands of index: null = whole dimension
+    std::vector<TensorRef> entries;  // operands of index: null = whole dimension
     bool ellipsis = false;
-    int64_t consumed = 0;              // dimensions of x that items other than the Ellipsis take
+    int64_t consumed = 0;  // dimensions of x that items other than the Ellipsis take
 };
 
 int64_t slice_bound(PyObject* o, const char* what) {
     if (o == Py_None) return kAbsent;
     PyRef index = own(PyNumber_Index(o));
     int overflow = 0;
-    int64_t v = PyLong_AsLongLongAndOverflow(index.get(), &overflow);  // Python clips bounds that are too large
+    int64_t v =
+        PyLong_AsLongLongAndOverflow(index.get(), &overflow);  // Python clips bounds that are too large
     if (overflow) return overflow > 0 ? std::numeric_limits<int64_t>::max() : kAbsent + 1;
     if (v == -1 && PyErr_Occurred()) throw_python();
     (void)what;
@@ -65,7 +69,9 @@ void add_int(Key& key, int64_t i) {
 
 // True is x[None]; False the same with nothing in it.
 void add_bool(Key& key, bool value) {
-    if (!value) raise_kind(ErrorKind::Index, "index", "index", "False as an index is not supported: use an empty slice.");
+    if (!value)
+        raise_kind(ErrorKind::Index, "index", "index",
+                   "False as an index is not supported: use an empty slice.");
     key.code.push_back(1);
     key.basic_work = true;
     key.entries.emplace_back();
@@ -73,7 +79,9 @@ void add_bool(Key& key, bool value) {
 
 void add_tensor(Key& key, TensorRef t) {
     if (!(t->dtype == DType::Bool || is_integral(t->dtype))) {
-        raise_kind(ErrorKind::Index, "dtype", "index", "a tensor used as an index has the wrong dtype: got " + describe(t.get()) + ", expected integers or bool.");
+        raise_kind(ErrorKind::Index, "dtype", "index",
+                   "a tensor used as an index has the wrong dtype: got " + describe(t.get()) +
+                       ", expected integers or bool.");
     }
     if (t->rank() == 0 && is_integral(t->dtype)) {
         PyRef number = PyRef::steal(item_object(t.get()));
@@ -111,12 +119,14 @@ void add_item(Key& key, PyObject* o, Tensor* self) {
     }
     if (PyBool_Check(o)) return add_bool(key, o == Py_True);
     if (is_tensor(o)) return add_tensor(key, TensorRef(impl_of(o)));
-    if (is_ndarray(o) || PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o)) return add_tensor(key, index_from_sequence(o, self->device));
+    if (is_ndarray(o) || PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o))
+        return add_tensor(key, index_from_sequence(o, self->device));
     if (to_int64(o, &i)) return add_int(key, i);
     Scalar s;
     if (is_number(o) && to_scalar(o, &s) && s.kind == Scalar::Kind::Bool) return add_bool(key, s.i != 0);
     raise_kind(ErrorKind::Index, "type", "index",
-               "bad index: got " + type_name(o) + ", expected ints, slices, None, ..., bools, tensors, lists or arrays.");
+               "bad index: got " + type_name(o) +
+                   ", expected ints, slices, None, ..., bools, tensors, lists or arrays.");
 }
 
 int64_t dims_of(PyObject* o) {
@@ -139,14 +149,16 @@ void parse_tuple(Key& key, PyObject* tuple, Tensor* self) {
         }
     }
     if (named > self->rank()) {
-        raise_kind(ErrorKind::Index, "index", "index", "too many indices: got " + std::to_string(named) + " for " + describe(self) + ".");
+        raise_kind(ErrorKind::Index, "index", "index",
+                   "too many indices: got " + std::to_string(named) + " for " + describe(self) + ".");
     }
     for (Py_ssize_t k = 0; k < n; ++k) {
         PyObject* o = PyTuple_GET_ITEM(tuple, k);
         if (converted[size_t(k)]) {
             add_tensor(key, converted[size_t(k)]);
         } else if (o == Py_Ellipsis) {
-            if (key.ellipsis) raise_kind(ErrorKind::Index, "index", "index", "an index has one Ellipsis at most.");
+            if (key.ellipsis)
+                raise_kind(ErrorKind::Index, "index", "index", "an index has one Ellipsis at most.");
             key.ellipsis = true;
             for (int64_t i = named; i < self->rank(); ++i) {
                 add_whole(key);
@@ -174,7 +186,8 @@ TensorRef basic_view(Tensor* self, const Key& key) {
 }
 
 TensorRef select_view(Tensor* self, int64_t index) {
-    if (self->rank() == 0) raise_kind(ErrorKind::Index, "index", "index", "a 0-d tensor cannot be indexed. Use .item().");
+    if (self->rank() == 0)
+        raise_kind(ErrorKind::Index, "index", "index", "a 0-d tensor cannot be indexed. Use .item().");
     Operand in[1] = {Operand(self)};
     Attr attr[2] = {attr_int(0), attr_int(index)};
     TensorRef out;
@@ -203,7 +216,8 @@ Operand value_operand(PyObject* value, Tensor* self, TensorRef& held) {
 
 void put(Tensor* view, Key& key, Operand value) {
     bool one_mask = key.entries.size() == 1 && key.entries[0]->dtype == DType::Bool && value.has_scalar;
-    if (one_mask && masked_fill_op.available() && key.entries[0]->rank() == view->rank() && masked_fill_op.get().inplace_ok) {
+    if (one_mask && masked_fill_op.available() && key.entries[0]->rank() == view->rank() &&
+        masked_fill_op.get().inplace_ok) {
         Operand in[3] = {Operand(view), Operand(key.entries[0].get()), value};
         return call_inplace(masked_fill_op.get().id, view, in, masked_fill_op.get().signature->defaults);
     }
@@ -213,8 +227,9 @@ void put(Tensor* view, Key& key, Operand value) {
         held = convert(tensor_from_scalar(number.get(), view->dtype), view->dtype, view->device);
         value = Operand(held.get());
     } else if (value.tensor->dtype != view->dtype) {
-        raise_kind(ErrorKind::Runtime, "dtype", "index_put", "source and target differ in dtype: got " + describe(value.tensor) + ", expected " +
-                   std::string(info(view->dtype).name) + ".");
+        raise_kind(ErrorKind::Runtime, "dtype", "index_put",
+                   "source and target differ in dtype: got " + describe(value.tensor) + ", expected " +
+                       std::string(info(view->dtype).name) + ".");
     }
     std::vector<Operand> in = with_entries({Operand(view), value}, key);
     call_inplace(put_op.get().id, view, in, put_op.get().signature->defaults);
@@ -224,7 +239,8 @@ PyObject* tensor_subscript(PyObject* self, PyObject* o) {
     return guarded([&]() -> PyObject* {
         Tensor* t = impl_of(self);
         if (PyLong_CheckExact(o)) return select_first(t, int64_argument(o, "index"));
-        if (has_tenora_op(o)) raise_kind(ErrorKind::Type, "type", "index", "cannot index with " + type_name(o) + ".");
+        if (has_tenora_op(o))
+            raise_kind(ErrorKind::Type, "type", "index", "cannot index with " + type_name(o) + ".");
         Key key;
         parse(key, o, t);
         TensorRef view;
@@ -243,7 +259,8 @@ int tensor_assign_subscript(PyObject* self, PyObject* o, PyObject* value) {
         if (!value) raise(PyExc_TypeError, "[index] elements of a tensor cannot be deleted.");
         TensorRef t(impl_of(self));  // the value's conversion may run Python code
         TensorRef held;
-        if (has_tenora_op(value)) raise_kind(ErrorKind::Type, "type", "index", "cannot assign " + type_name(value) + ".");
+        if (has_tenora_op(value))
+            raise_kind(ErrorKind::Type, "type", "index", "cannot assign " + type_name(value) + ".");
         Operand operand = value_operand(value, t.get(), held);
         if (PyLong_CheckExact(o)) {
             TensorRef view = select_view(t.get(), int64_argument(o, "index"));
@@ -252,8 +269,10 @@ int tensor_assign_subscript(PyObject* self, PyObject* o, PyObject* value) {
             Key key;
             parse(key, o, t.get());
             TensorRef view = key.basic_work ? basic_view(t.get(), key) : t;
-            if (key.advanced) put(view.get(), key, operand);
-            else assign(view.get(), operand);
+            if (key.advanced)
+                put(view.get(), key, operand);
+            else
+                assign(view.get(), operand);
         }
         track_if_needed(self);
         return 0;

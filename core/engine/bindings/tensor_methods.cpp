@@ -7,9 +7,9 @@
 #include "plain_types.h"
 #include "scalar_read.h"
 #include "storage_object.h"
+#include "tenora/dispatch.h"
 #include "tensor_object.h"
 #include "tensor_pickle.h"
-#include "tenora/dispatch.h"
 
 namespace tenora::python {
 
@@ -18,7 +18,8 @@ namespace {
 int checked_dim(Tensor* t, PyObject* o, const char* op) {
     int64_t dim = int64_argument(o, "dim"), rank = t->rank();
     if (dim < -rank || dim >= rank) {
-        raise_kind(ErrorKind::Index, "index", op, "dim is out of range: got " + std::to_string(dim) + " for " + describe(t) + ".");
+        raise_kind(ErrorKind::Index, "index", op,
+                   "dim is out of range: got " + std::to_string(dim) + " for " + describe(t) + ".");
     }
     return int(dim < 0 ? dim + rank : dim);
 }
@@ -64,13 +65,15 @@ PyObject* tolist(PyObject* self, PyObject*) {
 
 void refuse_tracked(Tensor* t, const char* op) {
     if (!tracked(t)) return;
-    raise_kind(ErrorKind::Runtime, "autograd", op, "the tensor takes part in gradients, which NumPy would lose. Use .detach().numpy().");
+    raise_kind(ErrorKind::Runtime, "autograd", op,
+               "the tensor takes part in gradients, which NumPy would lose. Use .detach().numpy().");
 }
 
 PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
     int force = 0;
     static const char* names[] = {"force", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$p:numpy", const_cast<char**>(names), &force))
+        return nullptr;
     return guarded([&] {
         TensorRef t(impl_of(self));
         if (!force) refuse_tracked(t.get(), "numpy");
@@ -83,7 +86,9 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
 PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject *dtype = Py_None, *copy = Py_None;
     static const char* names[] = {"dtype", "copy", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:__array__", const_cast<char**>(names), &dtype, &copy)) return nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$O:__array__", const_cast<char**>(names), &dtype,
+                                     &copy))
+        return nullptr;
     return guarded([&] {
         refuse_tracked(impl_of(self), "__array__");
         PyRef shared = own(ndarray_of(impl_of(self), true));
@@ -99,6 +104,17 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
         }
         return result.release();
     });
+}
+
+// What NumPy makes of a tensor comes back as a tensor.
+PyObject* array_wrap(PyObject*, PyObject* args, PyObject* kwargs) {
+    PyObject *result, *context = nullptr;
+    int scalar = 0;
+    static const char* names[] = {"array", "context", "return_scalar", nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Op:__array_wrap__", const_cast<char**>(names), &result,
+                                     &context, &scalar))
+        return nullptr;
+    return guarded([&] { return wrap(tensor_from_ndarray(result, false)); });
 }
 
 PyTypeObject* subclass_argument(PyObject* cls, const char* op) {
@@ -153,7 +169,9 @@ PyObject* format(PyObject* self, PyObject* spec) {
 }
 
 template <class F>
-PyCFunction method(F* f) { return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f)); }
+PyCFunction method(F* f) {
+    return reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(f));
+}
 
 }  // namespace
 
@@ -174,24 +192,31 @@ PyMethodDef tensor_methods[] = {
     {"untyped_storage", untyped_storage, METH_NOARGS, "The bytes behind this tensor."},
     {"item", item, METH_NOARGS, "The only element as a Python number."},
     {"tolist", tolist, METH_NOARGS, "Nested lists of Python numbers."},
-    {"numpy", method(numpy), METH_VARARGS | METH_KEYWORDS, "numpy(*, force=False): an ndarray over the same memory."},
+    {"numpy", method(numpy), METH_VARARGS | METH_KEYWORDS,
+     "numpy(*, force=False): an ndarray over the same memory."},
     {"__array__", method(array), METH_VARARGS | METH_KEYWORDS, "NumPy's conversion protocol."},
-    {"__dlpack__", method(tensor_dlpack), METH_VARARGS | METH_KEYWORDS, "A DLPack capsule over the same memory."},
+    {"__array_wrap__", method(array_wrap), METH_VARARGS | METH_KEYWORDS, nullptr},
+    {"__dlpack__", method(tensor_dlpack), METH_VARARGS | METH_KEYWORDS,
+     "A DLPack capsule over the same memory."},
     {"__dlpack_device__", tensor_dlpack_device, METH_NOARGS, "(device type, device number) of DLPack."},
     {"as_subclass", as_subclass, METH_O, "as_subclass(cls): the same memory as an instance of cls."},
-    {"_make_subclass", make_subclass, METH_VARARGS | METH_STATIC, "_make_subclass(cls, data, requires_grad=False)."},
+    {"_make_subclass", make_subclass, METH_VARARGS | METH_STATIC,
+     "_make_subclass(cls, data, requires_grad=False)."},
     {"__complex__", to_complex_number, METH_NOARGS, nullptr},
     {"__format__", format, METH_O, nullptr},
     {"__reduce_ex__", tensor_reduce_ex, METH_O, nullptr},
     {"__deepcopy__", tensor_deepcopy, METH_O, nullptr},
     {"__copy__", tensor_copy, METH_NOARGS, nullptr},
     {"backward", method(tensor_backward), METH_VARARGS | METH_KEYWORDS,
-     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None): accumulates gradients into the leaves."},
-    {"register_hook", tensor_register_hook, METH_O, "register_hook(f): f(grad) -> grad or None, called in backward. Returns a handle."},
+     "backward(gradient=None, retain_graph=None, create_graph=False, inputs=None): accumulates gradients "
+     "into the leaves."},
+    {"register_hook", tensor_register_hook, METH_O,
+     "register_hook(f): f(grad) -> grad or None, called in backward. Returns a handle."},
     {"register_post_accumulate_grad_hook", tensor_register_post_accumulate_grad_hook, METH_O,
      "f(tensor) is called after a leaf's gradient was accumulated. Returns a handle."},
     {"retain_grad", tensor_retain_grad, METH_NOARGS, "Keeps `.grad` of a non-leaf."},
-    {"requires_grad_", method(tensor_requires_grad_), METH_VARARGS | METH_KEYWORDS, "requires_grad_(requires_grad=True) -> self."},
+    {"requires_grad_", method(tensor_requires_grad_), METH_VARARGS | METH_KEYWORDS,
+     "requires_grad_(requires_grad=True) -> self."},
     {"detach", tensor_detach, METH_NOARGS, "The same memory without history."},
     {"detach_", tensor_detach_, METH_NOARGS, "Cuts the history of this tensor."},
     {nullptr, nullptr, 0, nullptr}};
@@ -200,15 +225,22 @@ PyMethodDef tensor_methods[] = {
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return guarded([&] {
         Py_ssize_t n = PyTuple_GET_SIZE(args);
-        PyObject* data = n ? PyTuple_GET_ITEM(args, 0) : kwargs ? PyDict_GetItemString(kwargs, "data") : nullptr;
-        if (type == &TensorType && (n > 1 || (kwargs && PyDict_GET_SIZE(kwargs) > 0 && !(n == 0 && data && PyDict_GET_SIZE(kwargs) == 1)))) {
-            raise(PyExc_TypeError, "[Tensor] expected Tensor() or Tensor(data). Use tenora.tensor(data, dtype=...) for more.");
+        PyObject* data = n        ? PyTuple_GET_ITEM(args, 0)
+                         : kwargs ? PyDict_GetItemString(kwargs, "data")
+                                  : nullptr;
+        if (type == &TensorType && (n > 1 || (kwargs && PyDict_GET_SIZE(kwargs) > 0 &&
+                                              !(n == 0 && data && PyDict_GET_SIZE(kwargs) == 1)))) {
+            raise(PyExc_TypeError,
+                  "[Tensor] expected Tensor() or Tensor(data). Use tenora.tensor(data, dtype=...) for more.");
         }
         int64_t none[1] = {0};
         TensorRef t;
-        if (!data) t = new_tensor(none, default_dtype(), Device{});
-        else if (is_tensor(data)) t = detach(impl_of(data));
-        else t = tensor_from_object(data, type == &TensorType ? default_dtype() : DType::None, Device{}, true);
+        if (!data)
+            t = new_tensor(none, default_dtype(), Device{});
+        else if (is_tensor(data))
+            t = detach(impl_of(data));
+        else
+            t = tensor_from_object(data, type == &TensorType ? default_dtype() : DType::None, Device{}, true);
         if (t->wrapper.load()) t = alias(t.get());
         return wrap_as(type, std::move(t));
     });

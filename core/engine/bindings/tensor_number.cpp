@@ -1,12 +1,12 @@
-// Number slots and comparison: slot -> dispatch, no argument tuple between. Anything that is not an exact Tensor, float or int
-// takes the slow road: subclasses, NumPy numbers, foreign types with `__tenora_op__`.
+// Number slots and comparison: slot -> dispatch, no argument tuple between. Anything that is not an exact
+// Tensor, float or int takes the slow road: subclasses, NumPy numbers, foreign types with `__tenora_op__`.
 
 #include <cstring>
 
 #include "operators.h"
 #include "scalar_read.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -14,9 +14,10 @@ Operator operators[size_t(Slot::Count)];
 
 namespace {
 
-constexpr const char* kSlotNames[] = {"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor",
-                                      "lshift", "rshift", "neg", "abs", "invert", "lt", "le", "eq", "ne", "gt", "ge",
-                                      "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"};
+constexpr const char* kSlotNames[] = {
+    "add",    "sub",    "mul",  "truediv",  "floordiv",  "mod",  "pow",  "matmul",  "and",  "or",  "xor",
+    "lshift", "rshift", "neg",  "abs",      "invert",    "lt",   "le",   "eq",      "ne",   "gt",  "ge",
+    "iadd",   "isub",   "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul", "iand", "ior", "ixor"};
 static_assert(std::size(kSlotNames) == size_t(Slot::Count));
 
 inline bool quick_operand(PyObject* o, Operand& x) {
@@ -80,7 +81,8 @@ PyObject* inplace(PyObject* self, PyObject* other) {
     return guarded([&]() -> PyObject* {
         const Operator& op = operators[size_t(S)];
         Operand in[2];
-        if (!op.info || !is_tensor(self) || slow_operand(other, in[1]) != Found::Yes) return Py_NewRef(Py_NotImplemented);
+        if (!op.info || !is_tensor(self) || slow_operand(other, in[1]) != Found::Yes)
+            return Py_NewRef(Py_NotImplemented);
         in[0] = Operand(impl_of(self));
         call_inplace(op.id, impl_of(self), in, op.info->signature->defaults);
         track_if_needed(self);
@@ -92,7 +94,8 @@ template <Slot S>
 PyObject* unary(PyObject* self) {
     return guarded([&]() -> PyObject* {
         const Operator& op = operators[size_t(S)];
-        if (!op.info) raise(PyExc_TypeError, std::string("no op stands behind the operator ") + kSlotNames[size_t(S)]);
+        if (!op.info)
+            raise(PyExc_TypeError, std::string("no op stands behind the operator ") + kSlotNames[size_t(S)]);
         Operand in[1] = {Operand(impl_of(self))};
         if (has_tenora_op(self)) return call_foreign(op.function, self, &self, 1, nullptr);
         return run_slot(op, in);
@@ -116,7 +119,8 @@ int tensor_bool(PyObject* self) {
         Tensor* t = impl_of(self);
         if (t->numel != 1) {
             raise_kind(ErrorKind::Runtime, "value", "bool",
-                       "truth value is ambiguous: got " + describe(t) + ", expected one element. Use .any() or .all().");
+                       "truth value is ambiguous: got " + describe(t) +
+                           ", expected one element. Use .any() or .all().");
         }
         PyRef value = PyRef::steal(item_object(t));
         return PyObject_IsTrue(value.get());
@@ -142,7 +146,8 @@ PyObject* tensor_index(PyObject* self) {
         Tensor* t = impl_of(self);
         bool integral = is_integral(t->dtype) || t->dtype == DType::Bool;
         if (!integral || t->numel != 1) {
-            raise_kind(ErrorKind::Type, "dtype", "index", "only integer tensors of one element are indices: got " + describe(t) + ".");
+            raise_kind(ErrorKind::Type, "dtype", "index",
+                       "only integer tensors of one element are indices: got " + describe(t) + ".");
         }
         PyRef value = PyRef::steal(item_object(t));
         return check(PyNumber_Index(value.get()));
@@ -194,7 +199,8 @@ PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
     return guarded([&]() -> PyObject* {
         const Operator& slot = operators[size_t(Slot::Lt) + size_t(op)];
         Operand in[2];
-        if (!slot.info || !quick_operand(a, in[0]) || !quick_operand(b, in[1])) return binary_slow(slot, a, b);
+        if (!slot.info || !quick_operand(a, in[0]) || !quick_operand(b, in[1]))
+            return binary_slow(slot, a, b);
         return run_slot(slot, in);
     });
 }
@@ -203,13 +209,15 @@ void set_operator(const std::string& slot, PyObject* op_function) {
     for (size_t i = 0; i < size_t(Slot::Count); ++i) {
         if (slot != kSlotNames[i]) continue;
         if (!is_op_function(op_function)) {
-            raise_kind(ErrorKind::Type, "type", "set_operator", "expected an OpFunction: got " + type_name(op_function) + ".");
+            raise_kind(ErrorKind::Type, "type", "set_operator",
+                       "expected an OpFunction: got " + type_name(op_function) + ".");
         }
         OpId id = (*reinterpret_cast<OpFunctionObject*>(op_function)->ops)[0];
         const OpInfo& info = op_info(id);
         int wanted = i >= size_t(Slot::Neg) && i <= size_t(Slot::Invert) ? 1 : 2;
         if (info.signature->n_operands != wanted || info.signature->n_out != 1) {
-            raise_kind(ErrorKind::Value, "op", "set_operator", "'" + op(id).spec.name + "' does not fit the operator " + slot + ".");
+            raise_kind(ErrorKind::Value, "op", "set_operator",
+                       "'" + op(id).spec.name + "' does not fit the operator " + slot + ".");
         }
         PyObject* old = operators[i].function;
         operators[i] = Operator{id, &info, Py_NewRef(op_function)};

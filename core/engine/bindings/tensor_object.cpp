@@ -21,7 +21,8 @@ TensorObject* new_exact() {
         PyObject_Init(reinterpret_cast<PyObject*>(w), &TensorType);
         return w;
     }
-    return reinterpret_cast<TensorObject*>(check(reinterpret_cast<PyObject*>(PyObject_GC_New(TensorObject, &TensorType))));
+    return reinterpret_cast<TensorObject*>(
+        check(reinterpret_cast<PyObject*>(PyObject_GC_New(TensorObject, &TensorType))));
 }
 
 void free_exact(TensorObject* w) {
@@ -110,7 +111,8 @@ PyObject* wrap_new(TensorRef&& t) {
 }
 
 PyObject* wrap(Tensor* t) {
-    if (auto* existing = static_cast<PyObject*>(t->wrapper.load(std::memory_order_relaxed))) return Py_NewRef(existing);
+    if (auto* existing = static_cast<PyObject*>(t->wrapper.load(std::memory_order_relaxed)))
+        return Py_NewRef(existing);
     return wrap_new(TensorRef(t));
 }
 
@@ -146,7 +148,8 @@ void install_keep_hooks() {
 
 void ready_tensor_type(PyObject* module) {
     PyTypeObject& type = TensorType;
-    type.tp_doc = PyDoc_STR("A multi-dimensional array of one dtype on one device; made by `tenora.tensor` and its kin.");
+    type.tp_doc = PyDoc_STR(
+        "A multi-dimensional array of one dtype on one device; made by `tenora.tensor` and its kin.");
     type.tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC;
     type.tp_dealloc = tensor_dealloc;
     type.tp_traverse = tensor_traverse;

@@ -1,8 +1,10 @@
 // The Python type `Tensor`: a wrapper {impl, dict, weakrefs} around the engine's tensor.
 //   - A wrapper owns one count of its impl; the impl points back. `wrap` finds the wrapper that is there.
-//   - Bit KEEP in the impl's count word: while it is set and the count is at least 2, the engine holds one Python reference
-//     to the wrapper. Subclasses have it from birth (their deallocation cannot be taken back); an exact Tensor gets it in
-//     tp_dealloc when it has a dict or weak references and the impl lives on. Others die and are made again when asked for.
+//   - Bit KEEP in the impl's count word: while it is set and the count is at least 2, the engine holds one
+//   Python reference
+//     to the wrapper. Subclasses have it from birth (their deallocation cannot be taken back); an exact
+//     Tensor gets it in tp_dealloc when it has a dict or weak references and the impl lives on. Others die
+//     and are made again when asked for.
 //   - Tracked by the collector only once there is autograd data or a dict.
 #pragma once
 
@@ -11,8 +13,7 @@
 namespace tenora::python {
 
 struct TensorObject {
-    PyObject_HEAD
-    Tensor* impl;  // never null
+    PyObject_HEAD Tensor* impl;  // never null
     PyObject* dict;
     PyObject* weakrefs;
 };

@@ -1,16 +1,19 @@
 // Pickling and copying.
-//   - A pickle holds the storage and the window on it; tensors that share a storage share it again afterwards.
-//   - Memory of a device is written from a host copy and brought back to a device of that name when it is read.
-//   - Only leaves are deep-copied, as in PyTorch; gradient, flags, attributes and sharing within one deepcopy are kept.
+//   - A pickle holds the storage and the window on it; tensors that share a storage share it again
+//   afterwards.
+//   - Memory of a device is written from a host copy and brought back to a device of that name when it is
+//   read.
+//   - Only leaves are deep-copied, as in PyTorch; gradient, flags, attributes and sharing within one deepcopy
+//   are kept.
 
 #include "tensor_pickle.h"
 
 #include "arguments.h"
 #include "plain_types.h"
 #include "storage_object.h"
-#include "tensor_object.h"
 #include "tenora/dispatch.h"
 #include "tenora/tape.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -36,12 +39,15 @@ struct Geometry {
 
 // Foreign memory may be much larger than the window; a window of its own bytes is written then.
 Geometry geometry_of(Tensor* t) {
-    return {own(storage_object(t->storage)), PyRef::steal(tuple_of(t->shape())), PyRef::steal(tuple_of(t->strides())), t->offset};
+    return {own(storage_object(t->storage)), PyRef::steal(tuple_of(t->shape())),
+            PyRef::steal(tuple_of(t->strides())), t->offset};
 }
 
 void not_a_leaf(Tensor* t, const char* op) {
     if (is_leaf(t)) return;
-    raise_kind(ErrorKind::Runtime, "autograd", op, "only leaf tensors can be copied deeply: got a result of a recorded operation. Use .detach() first.");
+    raise_kind(
+        ErrorKind::Runtime, "autograd", op,
+        "only leaf tensors can be copied deeply: got a result of a recorded operation. Use .detach() first.");
 }
 
 PyRef memo_get(PyObject* memo, const void* key) {
@@ -99,11 +105,15 @@ PyObject* tensor_reduce_ex(PyObject* self, PyObject*) {
     return guarded([&] {
         Tensor* t = impl_of(self);
         if (!is_leaf(t)) {
-            raise_kind(ErrorKind::Runtime, "autograd", "pickle", "only leaf tensors can be pickled: got a result of a recorded operation. Use .detach() first.");
+            raise_kind(ErrorKind::Runtime, "autograd", "pickle",
+                       "only leaf tensors can be pickled: got a result of a recorded operation. Use "
+                       ".detach() first.");
         }
         Geometry g = geometry_of(t);
-        PyRef device = own(device_object(t->device)), attributes = attributes_of(self), function = rebuild_function();
-        PyRef args = own(Py_BuildValue("(OOOOLOOOO)", reinterpret_cast<PyObject*>(Py_TYPE(self)), g.storage.get(), g.shape.get(), g.strides.get(),
+        PyRef device = own(device_object(t->device)), attributes = attributes_of(self),
+              function = rebuild_function();
+        PyRef args = own(Py_BuildValue("(OOOOLOOOO)", reinterpret_cast<PyObject*>(Py_TYPE(self)),
+                                       g.storage.get(), g.shape.get(), g.strides.get(),
                                        static_cast<long long>(g.offset), dtype_object(t->dtype), device.get(),
                                        t->requires_grad ? Py_True : Py_False, attributes.get()));
         return check(PyTuple_Pack(2, function.get(), args.get()));
@@ -113,8 +123,8 @@ PyObject* tensor_reduce_ex(PyObject* self, PyObject*) {
 PyObject* rebuild_tensor(PyObject*, PyObject* args) {
     PyObject *type, *storage, *shape, *strides, *dtype, *device, *requires_grad, *attributes;
     long long offset;
-    if (!PyArg_ParseTuple(args, "OO!OOLO!OOO:_rebuild_tensor", &type, &StorageType, &storage, &shape, &strides, &offset, &DTypeType, &dtype, &device,
-                          &requires_grad, &attributes)) {
+    if (!PyArg_ParseTuple(args, "OO!OOLO!OOO:_rebuild_tensor", &type, &StorageType, &storage, &shape,
+                          &strides, &offset, &DTypeType, &dtype, &device, &requires_grad, &attributes)) {
         return nullptr;
     }
     return guarded([&] {
@@ -123,7 +133,8 @@ PyObject* rebuild_tensor(PyObject*, PyObject* args) {
         }
         std::vector<int64_t> sizes = ints_argument(shape, "_rebuild_tensor", "shape");
         std::vector<int64_t> steps = ints_argument(strides, "_rebuild_tensor", "strides");
-        if (sizes.size() != steps.size()) raise(PyExc_ValueError, "[_rebuild_tensor] shape and strides differ in length");
+        if (sizes.size() != steps.size())
+            raise(PyExc_ValueError, "[_rebuild_tensor] shape and strides differ in length");
         Storage* bytes = reinterpret_cast<StorageObject*>(storage)->impl;
         TensorRef t = new_window(bytes, sizes, steps, offset, dtype_of(dtype), bytes->device);
         Device target = device_argument(device, "_rebuild_tensor");

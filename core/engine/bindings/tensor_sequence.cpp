@@ -2,9 +2,9 @@
 
 #include "operators.h"
 #include "scalar_read.h"
+#include "tenora/dispatch.h"
 #include "tensor_index.h"
 #include "tensor_object.h"
-#include "tenora/dispatch.h"
 
 namespace tenora::python {
 
@@ -34,7 +34,8 @@ int tensor_contains(PyObject* self, PyObject* value) {
     return guarded_int([&] {
         static NamedOp any{"any"};
         if (!is_tensor(value) && !is_number(value)) {
-            raise_kind(ErrorKind::Type, "type", "contains", "only tensors and numbers can be looked for: got " + type_name(value) + ".");
+            raise_kind(ErrorKind::Type, "type", "contains",
+                       "only tensors and numbers can be looked for: got " + type_name(value) + ".");
         }
         PyRef equal = own(PyObject_RichCompare(self, value, Py_EQ));
         Operand in[1] = {Operand(as_tensor(equal.get(), "contains", "comparison"))};
@@ -47,7 +48,8 @@ int tensor_contains(PyObject* self, PyObject* value) {
 
 }  // namespace
 
-PySequenceMethods tensor_sequence = {.sq_length = tensor_length, .sq_item = tensor_item_at, .sq_contains = tensor_contains};
+PySequenceMethods tensor_sequence = {
+    .sq_length = tensor_length, .sq_item = tensor_item_at, .sq_contains = tensor_contains};
 
 PyObject* tensor_iter(PyObject* self) {
     if (impl_of(self)->rank() == 0) {
