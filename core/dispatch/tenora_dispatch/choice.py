@@ -302,7 +302,13 @@ class UseBackend:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        for device_type, name in reversed(self._local.stack.pop()):
+        stack = self._local.__dict__.get("stack")
+        if not stack:
+            raise RuntimeError(
+                "[use_backend] left without being entered: got __exit__ in a thread that did not enter it, expected "
+                "`with use_backend(...)`. Enter and leave it in the same thread."
+            )
+        for device_type, name in reversed(stack.pop()):
             self._chooser.set_override(device_type, name)
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:

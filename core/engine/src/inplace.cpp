@@ -319,7 +319,9 @@ bool call_step(OpId id, std::span<Tensor* const> written, std::span<Tensor* cons
     for (Tensor* t : read) in.emplace_back(t);
     for (const Operand& operand : in) {
         Tensor* t = operand.tensor;
-        if (!t->contiguous || t->dtype != written[0]->dtype || !(t->device == device)) return false;
+        if (!t->contiguous || t->dtype != written[0]->dtype || !(t->device == device) ||
+            !same_shape(t, written[0]->shape()))
+            return false;
     }
     for (Tensor* t : written) {
         check_writable(o.display(), t);

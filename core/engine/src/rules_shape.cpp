@@ -153,6 +153,22 @@ void loss(Infer& c) {
     if (r != "none") c.out[0].rank = 0;
 }
 
+// Kernels read targets as int64 and one weight per class, without looking again.
+void check_classes(Infer& c, int64_t classes) {
+    Tensor *input = tensor_in(c, 0, "input"), *target = tensor_in(c, 1, "target");
+    if (target->dtype != DType::I64)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of target: got ", target->dtype,
+               ", expected int64 class numbers. Cast it with .to(tenora.int64).");
+    Tensor* weight = c.in.size() > 2 ? c.in[2].tensor : nullptr;
+    if (!weight) return;
+    if (weight->rank() != 1 || weight->shape()[0] != classes)
+        refuse(c, ErrorKind::Runtime, "shape", "weight does not fit: got ", describe(weight), " for ", classes,
+               " classes, expected one weight per class. Check the number of classes.");
+    if (weight->dtype != input->dtype)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of weight: got ", weight->dtype, ", expected ",
+               input->dtype, " like input. Cast it with .to(...).");
+}
+
 void nll_loss(Infer& c) {
     std::string_view r = loss_reduction(c);
     auto input = tensor_in(c, 0, "input")->shape(), target = tensor_in(c, 1, "target")->shape();
@@ -164,6 +180,7 @@ void nll_loss(Infer& c) {
     if (!fits)
         refuse(c, ErrorKind::Value, "shape", "target does not fit input: got ", target, " for input ", input,
                ", expected input (N, C, d...) and target (N, d...). Check the batch sizes.");
+    check_classes(c, input[input.size() > 1 ? 1 : 0]);
     set_shape(c.out[0], r == "none" ? target : std::span<const int64_t>{});
     for (int i = 1; i < c.op.spec.n_out; ++i) c.out[i].rank = 0;
 }

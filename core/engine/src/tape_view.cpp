@@ -145,6 +145,11 @@ void check_view(std::string_view op, Tensor* self) {
                        describe(e.base.get()) + ". Use the out-of-place form, or no_grad().");
 }
 
+// A view made without a record of a base with one: a write through it would change the base behind the tape.
+bool hides_history(Tensor* view) {
+    return view->extra->creation != Extra::kDefault && tracked(view->extra->base.get());
+}
+
 TensorRef alias_with_history(Tensor* t) {
     TensorRef old = alias(t);
     if (Node* n = t->node) {
@@ -171,7 +176,7 @@ void check_inplace(std::string_view op, Tensor* self, bool recording) {
                "Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a "
                "normal tensor.");
     if (!modes().grad) return;
-    if (self->is_view && recording) check_view(op, self);
+    if (self->is_view && (recording || hides_history(self))) check_view(op, self);
     if (self->requires_grad && !self->node)
         refuse(op, "leaf",
                "a leaf Variable that requires grad is being used in an in-place operation: got " +

@@ -13,7 +13,7 @@ from tenora_ops.record import Family, op
 from tenora_ops.samples import ALL, FLOATING, NUMBERS, ORDERED, Domain, Draw, Sample, sample
 
 READ = Family("index", "gather", "gather", "", lambda draw: gathers(draw), ALL)
-WRITE = Family("index", "gather", "scatter", "preload", lambda draw: scatters(draw), ALL)
+WRITE = Family("index", "scatter", "scatter", "preload", lambda draw: scatters(draw), ALL)
 SORT = Family(
     "sort",
     "value_index",
