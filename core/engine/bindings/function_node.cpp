@@ -121,6 +121,7 @@ struct FunctionCall {
         bool is_input = contains(inputs, t), is_dirty = contains(dirty, t);
         TensorRef out = (is_input && !is_dirty) || (!is_dirty && t->needs_grad()) ? detach(t) : TensorRef(t);
         if (contains(constant, t) || !is_differentiable(t->dtype)) return out;
+        if (is_dirty) cut_saved(out.get(), node);
         set_history(out.get(), node, uint32_t(k));
         return out;
     }
