@@ -1,0 +1,131 @@
+"""Mistakes that once crashed, read foreign memory or computed wrong numbers in silence.
+
+- Cases with a `backend` run on each CPU backend of the repository: the rules must refuse before a kernel runs.
+- What reads beyond its operand may go unnoticed in one process, so the checks are for the error, not for a signal.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import tenora
+from tenora import nn
+from tenora.nn import functional
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [
+        pytest.param(lambda: functional.nll_loss(tenora.zeros(2, 3), tenora.zeros(2)), id="target of floats"),
+        pytest.param(
+            lambda: functional.nll_loss(tenora.zeros(2, 3), tenora.zeros(2, dtype=tenora.int32)),
+            id="target of int32",
+        ),
+        pytest.param(
+            lambda: functional.cross_entropy(
+                tenora.zeros(2, 3), tenora.tensor([0, 1]), weight=tenora.ones(2)
+            ),
+            id="too few weights",
+        ),
+        pytest.param(
+            lambda: functional.nll_loss(tenora.zeros(2, 3), tenora.tensor([0, 1]), weight=tenora.ones(3, 3)),
+            id="weights of rank 2",
+        ),
+        pytest.param(
+            lambda: functional.nll_loss(
+                tenora.zeros(2, 3, dtype=tenora.float64), tenora.tensor([0, 1]), weight=tenora.ones(3)
+            ),
+            id="weights of another dtype",
+        ),
+        pytest.param(
+            lambda: tenora.scatter_add(
+                tenora.ones(1, dtype=tenora.float64),
+                0,
+                tenora.tensor([0]),
+                tenora.ones(1, dtype=tenora.uint16),
+            ),
+            id="scatter_add of another dtype",
+        ),
+        pytest.param(
+            lambda: tenora.ones(1, dtype=tenora.float64).scatter_(0, tenora.tensor([0]), tenora.ones(1)),
+            id="scatter of another dtype",
+        ),
+    ],
+)
+def test_operands_that_kernels_would_misread(backend: str, mistake: Callable[[], object]) -> None:
+    with pytest.raises(RuntimeError, match=r"wrong dtype of (target|weight|src)|weight does not fit"):
+        mistake()
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+@pytest.mark.parametrize("size", [1, 100_000])
+def test_parameter_swapped_under_its_optimizer(backend: str, momentum: float, size: int) -> None:
+    parameter = nn.Parameter(tenora.zeros(50))
+    optimizer = tenora.optim.SGD([parameter], lr=0.1, momentum=momentum)
+    parameter.grad = tenora.ones(50)
+    optimizer.step()
+    parameter.data = tenora.zeros(size)
+    with pytest.raises(RuntimeError):
+        optimizer.step()
+    assert parameter.abs().sum().item() == 0.0
+
+
+def test_linear_over_strange_strides(backend: str) -> None:
+    """Expanded middle dimensions, weights of rank 1 with any stride, a bias of one number."""
+    values = np.arange(1.0, 11.0)
+    rows = tenora.tensor(values.reshape(2, 1, 5)).expand(2, 3, 5)
+    weight = tenora.tensor(np.arange(20.0).reshape(4, 5))
+    expected = rows.numpy() @ weight.numpy().T
+    assert np.array_equal(functional.linear(rows, weight).numpy(), expected)
+    one = tenora.tensor(7.0, dtype=tenora.float64)
+    for bias in (one, one.reshape(1)):
+        assert np.array_equal(functional.linear(rows, weight, bias).numpy(), expected + 7.0)
+    vector = tenora.tensor(values)
+    for vector_weight in (vector, vector[::-1], tenora.tensor(np.repeat(values, 2))[::2], one.expand(10)):
+        expected = values @ vector_weight.numpy()
+        assert functional.linear(vector, vector_weight).item() == expected
+        assert functional.linear(vector[::-1], vector_weight).item() == values[::-1] @ vector_weight.numpy()
+
+
+@pytest.mark.parametrize("leaf", [True, False])
+def test_view_made_without_a_record_is_not_written_in_silence(leaf: bool) -> None:
+    x = tenora.tensor([0.0, 1.0, 2.0, 3.0], requires_grad=True)
+    base = x if leaf else x * 1
+    with tenora.no_grad():
+        view = base[1:3]
+    with pytest.raises(RuntimeError, match="created in no_grad mode"):
+        view.mul_(2)
+    with tenora.no_grad():
+        view.mul_(2)
+    assert base.tolist() == [0.0, 2.0, 4.0, 3.0]
+
+
+def test_printing_what_is_larger_than_memory() -> None:
+    assert repr(tenora.zeros(1).expand(2**62)) == "tensor([0., 0., 0.,  ..., 0., 0., 0.])"
+    half = tenora.zeros(1, dtype=tenora.bfloat16).expand(2**50)
+    assert repr(half) == "tensor([0., 0., 0.,  ..., 0., 0., 0.], dtype=tenora.bfloat16)"
+    assert repr(tenora.tensor(1.0).expand(2**31, 2**31)).count("...") == 7
+
+
+def test_use_backend_left_by_who_did_not_enter() -> None:
+    choice = tenora.use_backend("reference")
+    with pytest.raises(RuntimeError, match="without being entered"):
+        choice.__exit__(None, None, None)
+    errors: list[BaseException] = []
+
+    def leave() -> None:
+        try:
+            choice.__exit__(None, None, None)
+        except RuntimeError as error:
+            errors.append(error)
+
+    with choice:
+        thread = threading.Thread(target=leave)
+        thread.start()
+        thread.join()
+        assert (tenora.ones(2) + 1).tolist() == [2.0, 2.0]
+    assert len(errors) == 1
