@@ -174,6 +174,13 @@ ProgramRef trace(const TraceRequest& request, int n_tensors, int n_attrs, size_t
 }  // namespace
 
 namespace {
+// Immortal, as its restricted form lives with it; reachable, so that leak checkers can tell.
+void keep_forever(const Program* p) {
+    static auto* kept = new std::vector<const Program*>();
+    std::lock_guard lock(insert_lock);
+    kept->push_back(p);
+}
+
 [[gnu::noinline]] const Program* make_vjp_program(const Op& op, const ProgramKey& key, uint64_t needs,
                                                   std::span<const Operand> in, const Tensor* result,
                                                   std::span<const Attr> attr) {
@@ -181,8 +188,9 @@ namespace {
                               int(attr.size() + in.size()), in.size());
     bool wanted = true;
     for (size_t i = 0; i < in.size(); ++i) wanted = wanted && (traced->outputs[i] < 0 || needs_bit(needs, i));
-    if (!wanted && !traced->dynamic) {     // a formula may give gradients that nobody asked for
-        const Program* p = traced.take();  // immortal, as the restricted one lives with it
+    if (!wanted && !traced->dynamic) {  // a formula may give gradients that nobody asked for
+        const Program* p = traced.take();
+        keep_forever(p);
         return op.vjp->insert(key, ProgramRef(const_cast<Program*>(p->restricted(needs))));
     }
     return op.vjp->insert(key, std::move(traced));
