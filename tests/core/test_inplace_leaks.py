@@ -116,9 +116,7 @@ def test_version_errors_still_name_the_op(backend: str) -> None:
     w, x = weight(3), tenora.ones(3)
     x.add_(x * w)
     before = counts()
-    with pytest.raises(
-        RuntimeError, match=r"\[mul\].*inplace operation.*at version 1, expected version 0"
-    ):
+    with pytest.raises(RuntimeError, match=r"\[mul\].*inplace operation.*at version 1, expected version 0"):
         x.sum().backward()
     assert counts()["nodes"] == before["nodes"]
 

@@ -162,8 +162,8 @@ void check_classes(Infer& c, int64_t classes) {
     Tensor* weight = c.in.size() > 2 ? c.in[2].tensor : nullptr;
     if (!weight) return;
     if (weight->rank() != 1 || weight->shape()[0] != classes)
-        refuse(c, ErrorKind::Runtime, "shape", "weight does not fit: got ", describe(weight), " for ", classes,
-               " classes, expected one weight per class. Check the number of classes.");
+        refuse(c, ErrorKind::Runtime, "shape", "weight does not fit: got ", describe(weight), " for ",
+               classes, " classes, expected one weight per class. Check the number of classes.");
     if (weight->dtype != input->dtype)
         refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of weight: got ", weight->dtype, ", expected ",
                input->dtype, " like input. Cast it with .to(...).");
