@@ -61,6 +61,13 @@ def test_operands_that_kernels_would_misread(backend: str, mistake: Callable[[],
         mistake()
 
 
+@pytest.mark.parametrize("length", [0, 2])
+def test_index_select_of_no_dimension(backend: str, length: int) -> None:
+    """The result has room for one element."""
+    with pytest.raises(IndexError, match="one number"):
+        tenora.index_select(tenora.tensor(1.0), 0, tenora.zeros(length, dtype=tenora.int64))
+
+
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 @pytest.mark.parametrize("size", [1, 100_000])
 def test_parameter_swapped_under_its_optimizer(backend: str, momentum: float, size: int) -> None:
