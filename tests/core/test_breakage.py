@@ -68,6 +68,20 @@ def test_index_select_of_no_dimension(backend: str, length: int) -> None:
         tenora.index_select(tenora.tensor(1.0), 0, tenora.zeros(length, dtype=tenora.int64))
 
 
+def test_gather_and_scatter_of_another_rank(backend: str) -> None:
+    """Kernels walk input, index and src by one rank: a 0-d tensor has no strides to walk by."""
+    number, indices, values = tenora.tensor(1.0), tenora.zeros(3, dtype=tenora.int64), tenora.ones(3)
+    for mistake in (
+        lambda: tenora.gather(number, 0, indices),
+        lambda: tenora.gather(values, 0, indices[0]),
+        lambda: tenora.scatter_add(number, 0, indices, values),
+        lambda: tenora.scatter_add(values, 0, indices, number),
+        lambda: tenora.scatter(number, 0, indices, values),
+    ):
+        with pytest.raises(RuntimeError, match="same rank"):
+            mistake()
+
+
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
 @pytest.mark.parametrize("size", [1, 100_000])
 def test_parameter_swapped_under_its_optimizer(backend: str, momentum: float, size: int) -> None:

@@ -9,7 +9,7 @@ namespace {
 
 // index fits x in every dimension but `dim`.
 void check_gather_like(Infer& c, Tensor* x, Tensor* index, int64_t dim, const char* what, bool skip_dim) {
-    bool fits = index->rank() == x->rank() || (x->rank() <= 1 && index->rank() <= 1);
+    bool fits = index->rank() == x->rank();
     for (int i = 0; fits && i < x->rank() && i < index->rank(); ++i)
         if ((i != dim || !skip_dim) && index->shape()[size_t(i)] > x->shape()[size_t(i)]) fits = false;
     if (!fits && index->numel)
