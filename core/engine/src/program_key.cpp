@@ -130,9 +130,9 @@ const Program* ProgramCache::insert(const ProgramKey& key, ProgramRef program) {
         while (t.cells[i].load(std::memory_order_relaxed)) i = (i + 1) & t.mask;
         t.cells[i].store(e, std::memory_order_release);
     };
-    if (!table || 2 * (used_ + 1) > table->mask + 1) {  // old tables stay: readers may be in them
+    if (!table || 2 * (used_ + 1) > table->mask + 1) {
         size_t size = table ? 2 * (table->mask + 1) : 16;
-        auto* larger = new Table{size - 1, std::make_unique<std::atomic<const Entry*>[]>(size)};
+        auto* larger = new Table{size - 1, std::make_unique<std::atomic<const Entry*>[]>(size), table};
         if (table)
             for (size_t i = 0; i <= table->mask; ++i)
                 if (const Entry* e = table->cells[i].load(std::memory_order_relaxed)) put(*larger, e);

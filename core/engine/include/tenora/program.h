@@ -194,6 +194,7 @@ class ProgramCache {
     struct Table {
         size_t mask;
         std::unique_ptr<std::atomic<const Entry*>[]> cells;
+        const Table* outgrown;  // kept: readers without a lock may still be in it
     };
     static size_t place(const ProgramKey& key) {
         return size_t((key.operands * 0x9e3779b97f4a7c15u ^ key.attributes * 0xc2b2ae3d27d4eb4fu) >> 32);
