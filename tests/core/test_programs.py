@@ -68,13 +68,29 @@ def test_composites_trace_once_per_structure(backend: str) -> None:
 
 
 def test_structure_traces_again() -> None:
-    """What is structure does select another Program: the counter is not stuck."""
-    before = _engine.trace_count()
-    x = tenora.ones(2, 3, requires_grad=True)
-    y = tenora.ones(3, requires_grad=True)
-    for a, b in ((x, x), (x, y), (y, x)):
-        backward(tenora.atan2(a, b))
-    assert _engine.trace_count() > before
+    """What is structure selects another Program, once each: the counter is not stuck."""
+    probe = tenora_ops.op(
+        "structure_probe(input: Tensor, other: Tensor) -> Tensor",
+        family=tenora_ops.record("square").family,
+        dtype="",
+        shape="",
+        composite=lambda x, y: x * y,
+        vjp=lambda g, x, y, r: (g * y, g * x),
+        oracle=lambda x, y: x * y,
+        doc="A test.",
+        example="tenora.ones(1)",
+        public="",
+    )
+
+    def run() -> int:
+        before = _engine.trace_count()
+        for first, second in ((True, True), (True, False), (False, True)):
+            x = tenora.ones(2, 3, requires_grad=first)
+            backward(probe(x, tenora.ones(2, 3, requires_grad=second)))
+        return int(_engine.trace_count() - before)
+
+    assert run() >= 3
+    assert run() == 0
 
 
 FAILING: list[tuple[str, Callable[..., Any], str]] = [
