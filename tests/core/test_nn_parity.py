@@ -131,3 +131,18 @@ def test_initial_distributions() -> None:
         assert abs(x).max() <= abs(y).max() * 1.01
         np.testing.assert_allclose(x.std(), y.std(), rtol=0.08)
     assert list(ours.state_dict()) == list(theirs.state_dict())
+
+
+@pytest.mark.parametrize("name", ["sgd momentum", "adam", "adam amsgrad"])
+def test_one_fused_call_takes_parameters_of_all_shapes(name: str) -> None:
+    """The native backend's step kernel runs once for the whole list, and no composite runs beside it."""
+    with tenora.use_backend("cpu_mkl"):
+        net = mlp(tenora, arrays((8, 6), (8,), (8, 8), (8,), (4, 8), (4,)))
+        optimizer = OPTIMIZERS[name](tenora, net)
+        for _ in range(2):
+            optimizer.zero_grad()
+            net(tenora.tensor(arrays((10, 6))[0])).square().sum().backward()
+            with tenora.profiler.profile() as recorded:
+                optimizer.step()
+    kernels = [event["op"] for event in recorded.events if event["kind"].lower() == "kernel"]
+    assert kernels in (["sgd_step"], ["adam_update"], ["amsgrad_update"])

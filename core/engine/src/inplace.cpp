@@ -314,13 +314,17 @@ bool call_step(OpId id, std::span<Tensor* const> written, std::span<Tensor* cons
     BackendId used = current_backend(device.space);
     const KernelEntry* entry = kernel_entry(o, used);
     if (!entry || !(entry->flags & TNR_KERNEL_INPLACE)) return false;
+    // Lists of one tensor a parameter, one after the other: the kernel trusts that those of a parameter
+    // agree.
+    size_t parameters = read.size();
+    if (parameters == 0 || written.size() % parameters != 0) return false;
     std::vector<Operand> in;
     for (Tensor* t : written) in.emplace_back(t);
     for (Tensor* t : read) in.emplace_back(t);
-    for (const Operand& operand : in) {
-        Tensor* t = operand.tensor;
+    for (size_t i = 0; i < in.size(); ++i) {
+        Tensor* t = in[i].tensor;
         if (!t->contiguous || t->dtype != written[0]->dtype || !(t->device == device) ||
-            !same_shape(t, written[0]->shape()))
+            !same_shape(t, written[i % parameters]->shape()))
             return false;
     }
     for (Tensor* t : written) {

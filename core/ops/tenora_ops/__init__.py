@@ -17,10 +17,11 @@ opset.set_version(OPSET_VERSION)
 
 
 def __getattr__(name: str) -> OpFunction:
-    """Every op is an attribute of the package."""
+    """Every op is an attribute of the package; looked up once, an ordinary global afterwards."""
     if name.startswith("_"):
         raise AttributeError(name)
-    return resolve(name)
+    found = globals()[name] = resolve(name)
+    return found
 
 
 __all__ = [

@@ -81,8 +81,9 @@ class Sequential(_Indexed):
 
     def forward(self, input: Any) -> Any:
         """Passes `input` through every module in order."""
-        for module in self._modules.values():
-            input = module(input)
+        attributes = self.__dict__  # where the members live: no mapping in between on the way of every call
+        for name in self._modules._names:
+            input = attributes[name](input)
         return input
 
 
