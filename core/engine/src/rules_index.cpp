@@ -43,8 +43,8 @@ void index_select(Infer& c) {
         refuse(c, ErrorKind::Index, "shape", "index must be a vector: got ", describe(index),
                ", expected at most one dimension. Use x[index] for more.");
     if (x->rank() == 0 && index->numel != 1)
-        refuse(c, ErrorKind::Index, "shape", "index of a 0-d tensor must be one number: got ", describe(index),
-               ", expected one element. Use x.expand or x.reshape(1) for more.");
+        refuse(c, ErrorKind::Index, "shape", "index of a 0-d tensor must be one number: got ",
+               describe(index), ", expected one element. Use x.expand or x.reshape(1) for more.");
     set_shape(c.out[0], x->shape());
     if (x->rank()) c.out[0].shape[dim] = index->numel;
 }
