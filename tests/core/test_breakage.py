@@ -69,17 +69,59 @@ def test_index_select_of_no_dimension(backend: str, length: int) -> None:
 
 
 def test_gather_and_scatter_of_another_rank(backend: str) -> None:
-    """Kernels walk input, index and src by one rank: a 0-d tensor has no strides to walk by."""
-    number, indices, values = tenora.tensor(1.0), tenora.zeros(3, dtype=tenora.int64), tenora.ones(3)
+    """Kernels walk input, index and src by one rank; a 0-d tensor counts as a vector of one element."""
+    table, vector, indices = tenora.ones(2, 3), tenora.ones(3), tenora.zeros(3, dtype=tenora.int64)
+    number, index = tenora.tensor(5.0), tenora.tensor(0)
     for mistake in (
-        lambda: tenora.gather(number, 0, indices),
-        lambda: tenora.gather(values, 0, indices[0]),
-        lambda: tenora.scatter_add(number, 0, indices, values),
-        lambda: tenora.scatter_add(values, 0, indices, number),
-        lambda: tenora.scatter(number, 0, indices, values),
+        lambda: tenora.gather(table, 0, indices),
+        lambda: tenora.gather(vector, 0, tenora.zeros(1, 1, dtype=tenora.int64)),
+        lambda: tenora.gather(table, 0, index),
+        lambda: tenora.scatter_add(number, 0, indices, number),
+        lambda: tenora.scatter_add(table, 0, indices, vector),
+        lambda: tenora.scatter(table, 0, index, number),
     ):
         with pytest.raises(RuntimeError, match="same rank"):
             mistake()
+    for mistake in (
+        lambda: tenora.gather(number, 0, indices + 1),
+        lambda: tenora.gather(vector, 0, index + 3),
+        lambda: tenora.scatter(number, 0, indices + 1, vector),
+        lambda: tenora.scatter_add(vector, 0, index - 1, number),
+    ):
+        with pytest.raises(IndexError, match="out of bounds"):
+            mistake()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8", "complex128", "bool"])
+def test_gather_and_scatter_between_0d_and_1d(backend: str, dtype: str) -> None:
+    kind = getattr(tenora, dtype)
+    number, vector = tenora.tensor(1, dtype=kind), tenora.tensor([0, 1, 1], dtype=kind)
+    indices, index = tenora.zeros(3, dtype=tenora.int64), tenora.tensor(1)
+    assert tenora.gather(number, 0, indices).tolist() == number.expand(3).tolist()
+    assert tenora.gather(vector, 0, index).tolist() == vector[1].tolist()
+    assert tenora.gather(vector[::-1], -1, index).tolist() == vector[1].tolist()
+    assert tenora.scatter(number, 0, indices, vector).tolist() == vector[2].tolist()
+    assert tenora.scatter(vector, 0, tenora.tensor(0), number).tolist() == tenora.ones(3, dtype=kind).tolist()
+    assert (
+        tenora.scatter(vector, 0, tenora.tensor([0]), number).tolist() == tenora.ones(3, dtype=kind).tolist()
+    )
+    if dtype != "bool":
+        assert tenora.scatter_add(number, 0, indices, vector).tolist() == (number + vector.sum()).tolist()
+        assert tenora.scatter_add(vector, 0, index, number).tolist() == (vector + vector).tolist()[:2] + [1]
+
+
+def test_gradients_of_gather_and_scatter_between_0d_and_1d(backend: str) -> None:
+    number = tenora.tensor(2.0, dtype=tenora.float64, requires_grad=True)
+    vector = tenora.tensor([1.0, 2.0, 3.0], dtype=tenora.float64, requires_grad=True)
+    tenora.gather(number, 0, tenora.zeros(3, dtype=tenora.int64)).sum().backward()
+    assert number.grad.tolist() == 3.0
+    tenora.gather(vector, 0, tenora.tensor(2)).backward()
+    assert vector.grad.tolist() == [0.0, 0.0, 1.0]
+    number.grad = vector.grad = None
+    (
+        tenora.scatter_add(vector, 0, tenora.tensor(1), number) * tenora.tensor([1.0, 5.0, 7.0])
+    ).sum().backward()
+    assert number.grad.tolist() == 5.0 and vector.grad.tolist() == [1.0, 5.0, 7.0]
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9])
@@ -150,3 +192,25 @@ def test_use_backend_left_by_who_did_not_enter() -> None:
         thread.join()
         assert (tenora.ones(2) + 1).tolist() == [2.0, 2.0]
     assert len(errors) == 1
+
+
+@pytest.mark.parametrize(
+    ("op", "mistake"),
+    [
+        ("index", lambda: tenora.ones(3)[tenora.tensor([5])]),
+        ("gather", lambda: tenora.gather(tenora.ones(3), 0, tenora.tensor([5]))),
+        ("index_select", lambda: tenora.index_select(tenora.ones(3), 0, tenora.tensor([5]))),
+        ("embedding", lambda: functional.embedding(tenora.tensor([5]), tenora.ones(2, 3))),
+        ("nll_loss", lambda: functional.nll_loss(tenora.zeros(2, 3), tenora.tensor([0, 7]))),
+        ("floor_divide", lambda: tenora.tensor([3]) // tenora.tensor([0])),
+        ("remainder", lambda: tenora.tensor([3]) % 0),
+    ],
+)
+def test_findings_of_kernels_name_the_op(backend: str, op: str, mistake: Callable[[], object]) -> None:
+    """What a kernel finds in the data is told as the rules tell theirs, whatever language it is written in."""
+    kind = RuntimeError if op in ("floor_divide", "remainder") else IndexError
+    with pytest.raises(
+        kind, match=rf"^\[{op}\] (index \d is out of bounds|integer division by zero)"
+    ) as caught:
+        mistake()
+    assert caught.value.op == op  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ _WHOLE = dtypes.BOOL + dtypes.INTEGERS
 _POINTWISE: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "neg": (pointwise.neg, _NUMERIC),
     "abs": (pointwise.absolute, dtypes.EVERY),
-    "sign": (pointwise.sign, dtypes.NUMBERS),
+    "sign": (pointwise.sign, dtypes.REALS),
     "exp": (transcendental.exp, _INEXACT),
     "log": (transcendental.log, _INEXACT),
     "sqrt": (pointwise.sqrt, _INEXACT),

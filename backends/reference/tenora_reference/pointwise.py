@@ -61,7 +61,7 @@ def remainder(input: Array, other: Array, *, out: Array) -> None:
 
 def _refuse_zero(divisor: Array) -> None:
     if not divisor.all():
-        raise RuntimeError("integer division by zero")
+        raise ZeroDivisionError("integer division by zero")
 
 
 @silent
@@ -78,7 +78,10 @@ def power(input: Array, exponent: Array, *, out: Array) -> None:
 
 
 def sign(input: Array, *, out: Array) -> None:
-    """-1, 0 or 1; 0 for NaN, as in PyTorch."""
+    """-1, 0 or 1; 0 for NaN, as in PyTorch; a bool is its own sign."""
+    if out.dtype.kind == "b":
+        np.copyto(out, input)
+        return
     quiet.run(np.sign, input, out)
     if is_floating(out.dtype):
         np.copyto(out, 0, where=quiet.run(np.isnan, out), casting="unsafe")

@@ -5,6 +5,7 @@
 #include <array>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 #include "python_common.h"
 
@@ -55,6 +56,19 @@ std::shared_ptr<PyObject> shared(PyObject* object) {
             }};
 }
 
+// The exception of a Python kernel that became a status: its text, and the exception.
+struct Cause {
+    std::string text;
+    std::shared_ptr<PyObject> exception;
+};
+thread_local Cause kept_cause;
+
+void set_cause(PyObject* exception, const Error& error) {
+    Cause cause = std::exchange(kept_cause, {});
+    if (cause.exception && error.message.find(cause.text) != std::string::npos)
+        PyException_SetCause(exception, Py_NewRef(cause.exception.get()));
+}
+
 void set_engine_error(const Error& error) {
     PyRef message =
         PyRef::steal(PyUnicode_DecodeUTF8(error.message.data(), Py_ssize_t(error.message.size()), "replace"));
@@ -66,6 +80,7 @@ void set_engine_error(const Error& error) {
     set_field(exception.get(), "op", error.op);
     set_field(exception.get(), "backend", error.backend);
     set_field(exception.get(), "dtype", error.dtype);
+    if (kept_cause.exception) set_cause(exception.get(), error);
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
 }
 
@@ -86,6 +101,28 @@ PythonError::PythonError() : Error(ErrorKind::Python, "python", "", "") {
 void PythonError::restore() const {
     PyErr_Restore(Py_XNewRef(type_.get()), Py_XNewRef(value_.get()), Py_XNewRef(traceback_.get()));
 }
+
+bool PythonError::is_a(PyObject* type) const { return PyErr_GivenExceptionMatches(type_.get(), type); }
+
+PyObject* PythonError::exception() const {
+    PyObject *type = Py_XNewRef(type_.get()), *value = Py_XNewRef(value_.get()),
+             *traceback = Py_XNewRef(traceback_.get());
+    PyErr_NormalizeException(&type, &value, &traceback);
+    if (value && traceback) PyException_SetTraceback(value, traceback);
+    Py_XDECREF(type);
+    Py_XDECREF(traceback);
+    return value;
+}
+
+std::string PythonError::text() const {
+    PyRef value = PyRef::steal(exception());
+    PyRef shown = PyRef::steal(value ? PyObject_Str(value.get()) : nullptr);
+    const char* utf8 = shown ? PyUnicode_AsUTF8(shown.get()) : nullptr;
+    if (!utf8) PyErr_Clear();
+    return utf8 ? utf8 : "";
+}
+
+void keep_cause(const PythonError& error) { kept_cause = {error.text(), shared(error.exception())}; }
 
 void throw_python() { throw PythonError(); }
 

@@ -53,6 +53,9 @@ class PythonError : public Error {
   public:
     PythonError();  // takes the exception that is set in this thread
     void restore() const;
+    bool is_a(PyObject* type) const;  // needs the GIL, as the next
+    std::string text() const;
+    PyObject* exception() const;  // a new reference, with its traceback
 
   private:
     std::shared_ptr<PyObject> type_, value_, traceback_;
@@ -69,6 +72,9 @@ inline PyRef own(PyObject* p) { return PyRef::steal(check(p)); }
 inline void check_status(int status) {
     if (status < 0) throw_python();
 }
+// The engine is about to tell this exception in its own words: the next engine error of this thread whose
+// text ends as it does names it as its cause.
+void keep_cause(const PythonError& error);
 void set_python_error(const std::exception& error) noexcept;  // C++ exception -> Python exception
 void set_error_classes(PyObject* mapping);
 

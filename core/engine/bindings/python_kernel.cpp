@@ -6,7 +6,8 @@
 //     and dtype agree and nobody else holds the array, only its data pointer is set anew.
 //   - The memory is the kernel's for the time of the call. An array that is still held afterwards is an error
 //   of the kernel.
-//   - A Python exception travels on as PythonError; the engine's C++ frames let it through.
+//   - A Python exception travels on as PythonError; the engine's C++ frames let it through. IndexError and
+//   ZeroDivisionError are findings about the data: they become statuses, as those of native kernels.
 
 #include "python_kernel.h"
 
@@ -228,11 +229,27 @@ int32_t call_kernel(PyKernel& k, const tnr_call* call) {
     return TNR_OK;
 }
 
+// What a kernel says of its data is told by the dispatcher, which knows the op the user called; any other
+// exception travels on as it is.
+int32_t run_guarded(PyKernel& k, const tnr_call* call) {
+    try {
+        return call_kernel(k, call);
+    } catch (const PythonError& error) {
+        bool index = error.is_a(PyExc_IndexError);
+        if ((!index && !error.is_a(PyExc_ZeroDivisionError)) || !call->error || !call->error_size) throw;
+        std::string what = error.text();
+        what.resize(std::min(what.size(), call->error_size - 1));
+        std::memcpy(call->error, what.c_str(), what.size() + 1);
+        keep_cause(error);
+        return index ? TNR_INDEX_ERROR : TNR_BAD_VALUE;
+    }
+}
+
 int32_t run(const tnr_call* call) {
     auto& k = *static_cast<PyKernel*>(call->state);
-    if (PyGILState_Check()) return call_kernel(k, call);
+    if (PyGILState_Check()) return run_guarded(k, call);
     GilGuard gil;
-    return call_kernel(k, call);
+    return run_guarded(k, call);
 }
 
 int32_t supports(const tnr_call* call) {

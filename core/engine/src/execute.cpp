@@ -157,6 +157,8 @@ void run_fallback(Call& c, const Declined& why) {
 
 namespace {
 
+bool is_half(DType d) { return d == DType::F16 || d == DType::BF16; }
+
 // Operands as a composite computes with them: promoted like a
 // kernel's, and half types in float32, rounded once at the end.
 void widen_operands(Call& c, std::span<Operand> in) {
@@ -173,7 +175,7 @@ void widen_operands(Call& c, std::span<Operand> in) {
         if (!t || !t->storage) continue;
         bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask >> std::min<size_t>(i, 63) & 1);
         DType dtype = promoted ? c.infer.compute : t->dtype;
-        if (dtype == DType::F16 || dtype == DType::BF16) dtype = DType::F32;
+        if (is_half(dtype)) dtype = DType::F32;
         if (dtype == t->dtype) continue;
         TensorRef wide = new_tensor(t->shape(), dtype, t->device);
         copy_into(wide.get(), t, c.backend);
@@ -188,6 +190,32 @@ void narrow_results(Call& c) {
         TensorRef narrow = new_tensor(t->shape(), c.meta[i].dtype, t->device);
         copy_into(narrow.get(), t, c.backend);
         c.result[i] = std::move(narrow);
+    }
+}
+
+TensorRef recorded_cast(Tensor* t, DType dtype) {
+    Operand in(t);
+    Attr attr[] = {attr_dtype(dtype), attr_none(), attr_bool(false)};
+    TensorRef out;
+    call(find_op("to")->id, {&in, 1}, attr, &out);
+    return out;
+}
+
+// The same for a composite whose parts are recorded: the casts are parts too, so the value is that of the
+// unrecorded call and the gradient is computed in float32.
+void widen_recorded(Call& c, std::span<Operand> in) {
+    for (size_t i = 0; i < in.size(); ++i) {
+        Tensor* t = c.in[i].tensor;
+        in[i] =
+            t && t->storage && is_half(t->dtype) ? Operand(c.keep(recorded_cast(t, DType::F32))) : c.in[i];
+    }
+}
+
+void narrow_recorded(Call& c) {
+    for (int i = 0; i < c.op.spec.n_out; ++i) {
+        Tensor* t = c.result[i].get();
+        if (t && t->dtype == DType::F32 && is_half(c.meta[i].dtype))
+            c.result[i] = recorded_cast(t, c.meta[i].dtype);
     }
 }
 
@@ -210,6 +238,8 @@ void run_program(Call& c, bool recording) {
     SmallArray<Operand, 8> in(c.in.size());
     if (described)
         widen_operands(c, in);
+    else if (c.op.has_rules)
+        widen_recorded(c, in);
     else
         std::copy(c.in.begin(), c.in.end(), in.data());
     ProgramKey key = make_key(c.op, 0, in, nullptr, c.infer.attr);
@@ -225,7 +255,10 @@ void run_program(Call& c, bool recording) {
         fail_as(c.op, error);
     }
     c.recording = recording;
-    if (described) narrow_results(c);
+    if (described)
+        narrow_results(c);
+    else if (c.op.has_rules)
+        narrow_recorded(c);
     check_result(c);
     if (!recording) mark_views(c);
 }

@@ -68,6 +68,37 @@ void plain(Call& c) {
     run_all(c, in);
 }
 
+// Kernels of gather and scatter walk all operands by one rank: a 0-d tensor beside vectors is seen as a
+// vector.
+class Lifted {
+  public:
+    explicit Lifted(std::span<Tensor* const> tensors) {
+        for (Tensor* t : tensors) any_ = any_ || t->rank() == 1;
+    }
+    Tensor* operator()(Tensor* t) {
+        if (!any_ || t->rank() != 0) return t;
+        static constexpr int64_t one = 1;
+        views_[used_].reset(t, {&one, 1}, {&one, 1});
+        return views_[used_++].get();
+    }
+
+  private:
+    bool any_ = false;
+    int used_ = 0;
+    LocalView views_[4];
+};
+
+void gather(Call& c) {
+    Operands in(c.in.size());
+    cast_operands(c, in);
+    Tensor* o = c.output(0);
+    Tensor* all[] = {in[0].tensor, in[1].tensor, o};
+    Lifted lifted(all);
+    for (size_t i = 0; i < 2; ++i) in[i] = lifted(in[i].tensor);
+    Tensor* out[] = {lifted(o)};
+    run(c, in, out, c.infer.attr);
+}
+
 // Outputs seen with size 1 in the reduced dimensions.
 void reduce(Call& c) {
     Operands in(c.in.size());
@@ -140,7 +171,10 @@ void preload(Call& c) {
         fill(number.get(), in[i].scalar);
         in[i] = c.keep(std::move(number));
     }
-    Tensor* out[] = {o};
+    Tensor* all[] = {in[0].tensor, in[1].tensor, in[2].tensor, o};
+    Lifted lifted(all);
+    for (size_t i = 0; i < 3; ++i) in[i] = lifted(in[i].tensor);
+    Tensor* out[] = {lifted(o)};
     run(c, in, out, c.infer.attr, true);
 }
 
@@ -245,7 +279,7 @@ static const PrepareName table[] = {
     {"pointwise", plain},
     {"plain", plain},
     {"scan", plain},
-    {"gather", plain},
+    {"gather", gather},
     {"reduce", reduce},
     {"argreduce", argreduce},
     {"matmul", matmul},

@@ -52,8 +52,9 @@ void set_fast_path(Op& op) {
     const OpSpec& s = op.spec;
     bool kernel_like =
         s.implementation == Implementation::Kernel || s.implementation == Implementation::Composite;
-    if (!kernel_like || !op.has_rules || !op.pointwise || s.n_out != 1 || s.variadic || s.n_in < 1 ||
-        s.n_in > 2)
+    // A composite that is recorded by its parts must not be run by a kernel before anybody looks.
+    if (!kernel_like || s.through || !op.has_rules || !op.pointwise || s.n_out != 1 || s.variadic ||
+        s.n_in < 1 || s.n_in > 2)
         return;
     for (const FastRule& r : fast_rules)
         if (r.dtype_rule == s.dtype_rule) {

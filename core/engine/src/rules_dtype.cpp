@@ -160,6 +160,14 @@ void float_same(Infer& c) {
         refuse_dtype(c, c.result, "a floating or complex type", "Cast with .to(tenora.float32).");
 }
 
+// A statistic of floating or complex numbers that is real: variance, norm.
+void float_real(Infer& c) {
+    DType d = first_tensor(c)->dtype;
+    if (!is_differentiable(d))
+        refuse_dtype(c, d, "a floating or complex type", "Cast with .to(tenora.float32).");
+    finish(c, d, to_real(d));
+}
+
 void like_first(Infer& c) {
     DType d = first_tensor(c)->dtype;
     finish(c, d, d);
@@ -305,6 +313,7 @@ const RuleName table[] = {
     {"first", same_rule},
     {"same_all", same_all},
     {"float_same", float_same},
+    {"float_real", float_real},
     {"like_first", like_first},
     {"bool", bool_rule},
     {"index", index_rule},

@@ -7,11 +7,13 @@
 namespace tenora {
 namespace {
 
-// index fits x in every dimension but `dim`.
+// index fits x in every dimension but `dim`. A 0-d tensor counts as one element of one dimension.
 void check_gather_like(Infer& c, Tensor* x, Tensor* index, int64_t dim, const char* what, bool skip_dim) {
-    bool fits = index->rank() == x->rank();
-    for (int i = 0; fits && i < x->rank() && i < index->rank(); ++i)
-        if ((i != dim || !skip_dim) && index->shape()[size_t(i)] > x->shape()[size_t(i)]) fits = false;
+    int rank = std::max(x->rank(), 1);
+    bool fits = std::max(index->rank(), 1) == rank;
+    auto size = [](Tensor* t, int i) { return t->rank() ? t->shape()[size_t(i)] : 1; };
+    for (int i = 0; fits && i < rank; ++i)
+        if ((i != dim || !skip_dim) && size(index, i) > size(x, i)) fits = false;
     if (!fits && index->numel)
         refuse(c, ErrorKind::Runtime, "shape", "index does not fit ", what, ": got index ", describe(index),
                " for ", describe(x), ", expected the same rank and no larger sizes",

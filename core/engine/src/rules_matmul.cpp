@@ -1,4 +1,6 @@
 // Shape rules of the matmul family, with PyTorch's treatment of 1-d operands in `matmul`.
+#include <algorithm>
+
 #include "rules.h"
 
 namespace tenora {
@@ -32,14 +34,18 @@ void mm(Infer& c) {
     estimate(c, a->shape()[1]);
 }
 
-void bmm(Infer& c) {
-    Tensor *a = tensor_in(c, 0, "input"), *b = tensor_in(c, 1, "mat2");
-    expect_rank(c, a, 3, "input");
-    expect_rank(c, b, 3, "mat2");
+void check_stacks(Infer& c, Tensor* a, Tensor* b, const char* first, const char* second) {
+    expect_rank(c, a, 3, first);
+    expect_rank(c, b, 3, second);
     if (a->shape()[0] != b->shape()[0])
         refuse(c, ErrorKind::Runtime, "shape", "batch sizes differ: got ", describe(a), " and ", describe(b),
                ", expected equal first sizes. Use matmul to broadcast.");
     if (a->shape()[2] != b->shape()[1]) refuse_inner(c, a, b);
+}
+
+void bmm(Infer& c) {
+    Tensor *a = tensor_in(c, 0, "input"), *b = tensor_in(c, 1, "mat2");
+    check_stacks(c, a, b, "input", "mat2");
     int64_t shape[] = {a->shape()[0], a->shape()[1], b->shape()[2]};
     set_shape(c.out[0], shape);
     estimate(c, a->shape()[2]);
@@ -81,20 +87,33 @@ void matmul(Infer& c) {
     estimate(c, inner);
 }
 
+// input broadcasts to the product of the other two.
+void check_addend(Infer& c, std::span<const int64_t> shape) {
+    OutMeta& m = c.out[0];
+    set_shape(m, shape);
+    Tensor* addend = tensor_in(c, 0, "input");
+    broadcast_into(c, m, addend->shape());
+    if (size_t(m.rank) != shape.size() || !std::equal(shape.begin(), shape.end(), m.shape))
+        refuse(c, ErrorKind::Runtime, "shape", "input does not broadcast to the product: got ",
+               describe(addend), ", expected ", shape, ". Reshape input.");
+}
+
 void addmm(Infer& c) {
     Tensor *a = tensor_in(c, 1, "mat1"), *b = tensor_in(c, 2, "mat2");
     expect_rank(c, a, 2, "mat1");
     expect_rank(c, b, 2, "mat2");
     if (a->shape()[1] != b->shape()[0]) refuse_inner(c, a, b);
     int64_t shape[] = {a->shape()[0], b->shape()[1]};
-    OutMeta& m = c.out[0];
-    set_shape(m, shape);
-    Tensor* bias = tensor_in(c, 0, "input");
-    broadcast_into(c, m, bias->shape());
-    if (m.rank != 2 || m.shape[0] != shape[0] || m.shape[1] != shape[1])
-        refuse(c, ErrorKind::Runtime, "shape", "input does not broadcast to the product: got ",
-               describe(bias), ", expected ", std::span<const int64_t>(shape), ". Reshape input.");
+    check_addend(c, shape);
     estimate(c, a->shape()[1]);
+}
+
+void baddbmm(Infer& c) {
+    Tensor *a = tensor_in(c, 1, "batch1"), *b = tensor_in(c, 2, "batch2");
+    check_stacks(c, a, b, "batch1", "batch2");
+    int64_t shape[] = {a->shape()[0], a->shape()[1], b->shape()[2]};
+    check_addend(c, shape);
+    estimate(c, a->shape()[2]);
 }
 
 void linear(Infer& c) {
@@ -118,8 +137,8 @@ void linear(Infer& c) {
     estimate(c, x->shape().back());
 }
 
-const RuleName table[] = {{"mm", mm},         {"bmm", bmm},     {"mv", mv},        {"dot", dot},
-                          {"matmul", matmul}, {"addmm", addmm}, {"linear", linear}};
+const RuleName table[] = {{"mm", mm},         {"bmm", bmm},     {"mv", mv},         {"dot", dot},
+                          {"matmul", matmul}, {"addmm", addmm}, {"linear", linear}, {"baddbmm", baddbmm}};
 
 }  // namespace
 

@@ -30,12 +30,12 @@ void dim_same(Infer& c) {
     same(c);
 }
 
-// Attribute 0 becomes the ascending span of reduced dimensions; `drop` gets a bit per reduced dimension.
-uint64_t normal_dims(Infer& c, int rank, bool empty_means_all) {
+// Attribute `at` becomes the ascending span of reduced dimensions; a bit per reduced dimension comes back.
+uint64_t normal_dims(Infer& c, int rank, bool empty_means_all, size_t at = 0) {
     uint64_t reduced = 0;
     std::span<const int64_t> dims;
-    if (has_attr(c, 0)) dims = span_attr(c, 0, "dim");
-    if (!has_attr(c, 0) || (empty_means_all && dims.empty())) {
+    if (has_attr(c, at)) dims = span_attr(c, at, "dim");
+    if (!has_attr(c, at) || (empty_means_all && dims.empty())) {
         reduced = rank == 64 ? ~0ull : (1ull << rank) - 1;
     } else {
         for (int64_t d : dims) {
@@ -47,7 +47,7 @@ uint64_t normal_dims(Infer& c, int rank, bool empty_means_all) {
             reduced |= 1ull << dim;
         }
     }
-    int64_t* p = new_span(c, 0, size_t(__builtin_popcountll(reduced)));
+    int64_t* p = new_span(c, at, size_t(__builtin_popcountll(reduced)));
     for (int i = 0; i < rank; ++i)
         if (reduced >> i & 1) *p++ = i;
     return reduced;
@@ -69,6 +69,38 @@ void reduce(Infer& c) {
     uint64_t reduced = normal_dims(c, x->rank(), true);
     reduced_shape(c, x->shape(), reduced, bool_attr(c, 1, false));
     all_outputs_like_first(c);
+}
+
+// (dim, correction, keepdim)
+void moments(Infer& c) {
+    Tensor* x = first_tensor(c);
+    uint64_t reduced = normal_dims(c, x->rank(), true);
+    reduced_shape(c, x->shape(), reduced, bool_attr(c, 2, false));
+}
+
+// (p, dim, keepdim)
+void norm(Infer& c) {
+    Tensor* x = first_tensor(c);
+    uint64_t reduced = normal_dims(c, x->rank(), true, 1);
+    reduced_shape(c, x->shape(), reduced, bool_attr(c, 2, false));
+}
+
+// Weight and bias have the shape of the trailing dimensions that are normalised.
+void layer_norm(Infer& c) {
+    Tensor* x = tensor_in(c, 0, "input");
+    auto trailing = span_attr(c, 0, "normalized_shape");
+    bool fits = !trailing.empty() && trailing.size() <= x->shape().size() &&
+                std::equal(trailing.begin(), trailing.end(), x->shape().end() - long(trailing.size()));
+    if (!fits)
+        refuse(c, ErrorKind::Runtime, "shape", "normalized_shape does not fit: got ", trailing, " for ",
+               describe(x), ", expected its last sizes. Check the layer's sizes.");
+    for (size_t i = 1; i < c.in.size(); ++i) {
+        Tensor* t = c.in[i].tensor;
+        if (t && !std::equal(t->shape().begin(), t->shape().end(), trailing.begin(), trailing.end()))
+            refuse(c, ErrorKind::Runtime, "shape", i == 1 ? "weight" : "bias", " does not fit: got ",
+                   describe(t), ", expected the normalized shape ", trailing, ". Check the layer's sizes.");
+    }
+    set_shape(c.out[0], x->shape());
 }
 
 void refuse_empty(Infer& c, Tensor* x, int64_t dim) {
@@ -154,12 +186,12 @@ void loss(Infer& c) {
 }
 
 // Kernels read targets as int64 and one weight per class, without looking again.
-void check_classes(Infer& c, int64_t classes) {
-    Tensor *input = tensor_in(c, 0, "input"), *target = tensor_in(c, 1, "target");
+void check_classes(Infer& c, int64_t classes, size_t first) {
+    Tensor *input = tensor_in(c, first, "input"), *target = tensor_in(c, first + 1, "target");
     if (target->dtype != DType::I64)
         refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of target: got ", target->dtype,
                ", expected int64 class numbers. Cast it with .to(tenora.int64).");
-    Tensor* weight = c.in.size() > 2 ? c.in[2].tensor : nullptr;
+    Tensor* weight = c.in.size() > first + 2 ? c.in[first + 2].tensor : nullptr;
     if (!weight) return;
     if (weight->rank() != 1 || weight->shape()[0] != classes)
         refuse(c, ErrorKind::Runtime, "shape", "weight does not fit: got ", describe(weight), " for ",
@@ -169,9 +201,9 @@ void check_classes(Infer& c, int64_t classes) {
                input->dtype, " like input. Cast it with .to(...).");
 }
 
-void nll_loss(Infer& c) {
-    std::string_view r = loss_reduction(c);
-    auto input = tensor_in(c, 0, "input")->shape(), target = tensor_in(c, 1, "target")->shape();
+// Operands `first` (input), then target and weight.
+void check_targets(Infer& c, size_t first) {
+    auto input = tensor_in(c, first, "input")->shape(), target = tensor_in(c, first + 1, "target")->shape();
     bool fits = !input.empty() && target.size() + 1 == input.size();
     if (fits && input.size() > 1) {
         fits = input[0] == target[0];
@@ -180,19 +212,70 @@ void nll_loss(Infer& c) {
     if (!fits)
         refuse(c, ErrorKind::Value, "shape", "target does not fit input: got ", target, " for input ", input,
                ", expected input (N, C, d...) and target (N, d...). Check the batch sizes.");
-    check_classes(c, input[input.size() > 1 ? 1 : 0]);
-    set_shape(c.out[0], r == "none" ? target : std::span<const int64_t>{});
+    check_classes(c, input[input.size() > 1 ? 1 : 0], first);
+}
+
+void nll_loss(Infer& c) {
+    std::string_view r = loss_reduction(c);
+    check_targets(c, 0);
+    set_shape(c.out[0], r == "none" ? c.in[1].tensor->shape() : std::span<const int64_t>{});
     for (int i = 1; i < c.op.spec.n_out; ++i) c.out[i].rank = 0;
 }
 
+// (grad, input, target, weight) -> the gradient of input; kernels read grad by the shape of target.
+void nll_loss_backward(Infer& c) {
+    std::string_view r = loss_reduction(c);
+    check_targets(c, 1);
+    Tensor* grad = tensor_in(c, 0, "grad");
+    auto wanted = r == "none" ? c.in[2].tensor->shape() : std::span<const int64_t>{};
+    if (!std::equal(grad->shape().begin(), grad->shape().end(), wanted.begin(), wanted.end()))
+        refuse(c, ErrorKind::Runtime, "shape", "grad does not fit: got ", describe(grad), ", expected ",
+               wanted, ". Pass a gradient of the loss's shape.");
+    if (grad->dtype != c.in[1].tensor->dtype)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of grad: got ", grad->dtype, ", expected ",
+               c.in[1].tensor->dtype, " like input. Cast it with .to(...).");
+    set_shape(c.out[0], c.in[1].tensor->shape());
+}
+
+// Targets are probabilities of all classes.
+void class_probabilities(Infer& c) {
+    std::string_view r = loss_reduction(c);
+    Tensor *input = tensor_in(c, 0, "input"), *target = tensor_in(c, 1, "target");
+    auto x = input->shape(), y = target->shape();
+    if (x.empty() || !std::equal(x.begin(), x.end(), y.begin(), y.end()))
+        refuse(c, ErrorKind::Runtime, "shape", "target does not fit input: got ", describe(target), " for ",
+               describe(input), ", expected probabilities of the input's shape (N, C, d...). Check both.");
+    size_t classes = x.size() > 1 ? 1 : 0;
+    Tensor* weight = c.in.size() > 2 ? c.in[2].tensor : nullptr;
+    if (weight && (weight->rank() != 1 || weight->shape()[0] != x[classes]))
+        refuse(c, ErrorKind::Runtime, "shape", "weight does not fit: got ", describe(weight), " for ",
+               x[classes], " classes, expected one weight per class. Check the number of classes.");
+    OutMeta& m = c.out[0];
+    m.rank = 0;
+    for (size_t i = 0; r == "none" && i < x.size(); ++i)
+        if (i != classes) m.shape[m.rank++] = x[i];
+}
+
 const RuleName table[] = {
-    {"same", same},           {"like", same},
-    {"broadcast", broadcast}, {"dim_same", dim_same},
-    {"reduce", reduce},       {"scan", scan},
-    {"argreduce", argreduce}, {"sort", dim_same},
-    {"topk", topk},           {"full", full},
-    {"iota", iota},           {"loss", loss},
-    {"nll_loss", nll_loss},   {"reduce_nonempty", reduce_nonempty},
+    {"same", same},
+    {"like", same},
+    {"broadcast", broadcast},
+    {"dim_same", dim_same},
+    {"reduce", reduce},
+    {"scan", scan},
+    {"argreduce", argreduce},
+    {"sort", dim_same},
+    {"topk", topk},
+    {"full", full},
+    {"iota", iota},
+    {"loss", loss},
+    {"nll_loss", nll_loss},
+    {"reduce_nonempty", reduce_nonempty},
+    {"moments", moments},
+    {"norm", norm},
+    {"layer_norm", layer_norm},
+    {"nll_loss_backward", nll_loss_backward},
+    {"class_probabilities", class_probabilities},
 };
 
 }  // namespace

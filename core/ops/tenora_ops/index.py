@@ -163,7 +163,7 @@ scatter = op(
     vjp=lambda g, x, index, src, r, dim: (
         ops.scatter(g, dim, index, ops.zeros_like(src)),
         None,
-        ops.gather(g, dim, index),
+        ops.reshape(ops.gather(g, dim, index), src.shape),
     ),
     oracle=lambda x, dim, index, src: _scattered(x, dim, index, src, False),
     doc="input with out[index[i][j]][j] = src[i][j] for dim 0, and so on; the last of equal indices wins.",
@@ -195,7 +195,7 @@ scatter_add = op(
     family=WRITE,
     dtypes=NUMBERS,
     samples=additions,
-    vjp=lambda g, x, index, src, r, dim: (g, None, ops.gather(g, dim, index)),
+    vjp=lambda g, x, index, src, r, dim: (g, None, ops.reshape(ops.gather(g, dim, index), src.shape)),
     oracle=lambda x, dim, index, src: _scattered(x, dim, index, src, True),
     tolerance="reduction",
     doc="input with src added at the places that scatter writes.",
