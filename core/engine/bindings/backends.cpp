@@ -193,35 +193,6 @@ py::dict backend_info(const std::string& name) {
     return d;
 }
 
-std::vector<Tensor*> tensors_of(const py::sequence& list, std::vector<TensorRef>& held) {
-    std::vector<Tensor*> raw;
-    for (const py::handle item : list) {
-        held.emplace_back(as_tensor(item.ptr(), "run_step", "an operand"));
-        raw.push_back(held.back().get());
-    }
-    return raw;
-}
-
-bool run_step(const std::string& name, const py::sequence& written, const py::sequence& read,
-              const py::sequence& attributes) {
-    const OpInfo* info = find_op_info(name);
-    if (!info) raise_kind(ErrorKind::Value, "op", "run_step", "unknown op: got '" + name + "'.");
-    std::vector<TensorRef> held;
-    std::vector<Tensor*> outs = tensors_of(written, held), ins = tensors_of(read, held);
-    Arguments a;
-    std::vector<Attr> attrs;
-    size_t i = 0;
-    for (const Param& p : info->signature->params) {
-        if (is_operand(p.type)) continue;
-        if (i >= size_t(py::len(attributes)))
-            raise_kind(ErrorKind::Value, "program", name, "too few attributes for run_step.");
-        py::object value = attributes[i++];
-        a.held.push_back(PyRef::borrow(value.ptr()));
-        attrs.push_back(attribute_argument(p, value.ptr(), a, name.c_str()));
-    }
-    return call_step(info->id, outs, ins, attrs);
-}
-
 }  // namespace
 
 void add_backends(PyObject* module) {
@@ -253,7 +224,6 @@ void add_backends(PyObject* module) {
     m.def("fallbacks", fallbacks);
     m.def("reset_fallbacks", reset_fallback_counts);
     m.def("explain", explain_binding, arg("op"), arg("device") = py::none(), arg("dtype") = py::none());
-    m.def("run_step", run_step, arg("op"), arg("written"), arg("read"), arg("attributes"));
 }
 
 }  // namespace tenora::python

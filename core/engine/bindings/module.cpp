@@ -45,6 +45,7 @@ void fill_module(PyObject* module) {
     add_registration(module);
     add_backends(module);
     add_programs(module);
+    add_steps(module);
     add_creation(module);
     add_runtime(module);
     add_autograd(module);

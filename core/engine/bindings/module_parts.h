@@ -16,6 +16,7 @@ void add_autograd(PyObject* module);
 void add_registration(PyObject* module);  // ops, OpFunctions, callbacks
 void add_backends(PyObject* module);      // backends, kernels, spaces, choice
 void add_programs(PyObject* module);
+void add_steps(PyObject* module);
 void add_creation(PyObject* module);
 void add_runtime(PyObject* module);  // memory, ring, streams, counters
 

@@ -10,7 +10,7 @@ from tenora_ops.formula import REGISTERED, conj, ops, sum_to
 from tenora_ops.functions import public_functions, resolve
 from tenora_ops.record import OPSET_VERSION, Family, Record, RecordError, op, record, records
 from tenora_ops.schema import Schema, SchemaError, parse
-from tenora_ops.steps import adam_step_, sgd_step_
+from tenora_ops.steps import optimizer_step_
 from tenora_ops.structural import cast
 
 opset.set_version(OPSET_VERSION)
@@ -32,16 +32,15 @@ __all__ = [
     "RecordError",
     "Schema",
     "SchemaError",
-    "adam_step_",
     "cast",
     "conj",
     "op",
     "ops",
+    "optimizer_step_",
     "parse",
     "public_functions",
     "record",
     "records",
     "resolve",
-    "sgd_step_",
     "sum_to",
 ]

@@ -1,7 +1,7 @@
 """Optimizer steps: one statement of the mathematics per optimizer, for one parameter; lists in one call.
 
-- `sgd_step`, `adam_update`, `amsgrad_update` are composites that answer with the new values. `sgd_step_`, `adam_step_`
-  write them in place for lists of parameters, through the backend's fused kernel of the op where it has one.
+- `sgd_step`, `adam_update`, `amsgrad_update` are composites that answer with the new values. `optimizer_step_` writes
+  them in place for lists of parameters, through the backend's fused kernel of the op where it has one.
 - A fused kernel sees the written tensors, then those only read, and writes the former; attributes as in the schema.
 """
 
@@ -14,7 +14,7 @@ from tenora_engine import _engine
 from tenora_engine._engine import Tensor
 from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.lazy import np
-from tenora_ops.record import Family, op
+from tenora_ops.record import Family, op, record
 from tenora_ops.samples import Draw, Sample, sample
 
 STEP = Family(
@@ -227,66 +227,30 @@ amsgrad_update = op(
 )
 
 
-def sgd_step_(
+def optimizer_step_(
+    name: str,
     params: Sequence[Tensor],
+    states: Sequence[dict[str, Any]],
+    names: Sequence[str],
     grads: Sequence[Tensor],
-    momentum_buffers: Sequence[Tensor],
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    dampening: float = 0.0,
-    weight_decay: float = 0.0,
-    nesterov: bool = False,
-    maximize: bool = False,
-    first: bool = False,
+    hyper: Sequence[Any],
 ) -> None:
-    """One SGD step in place on lists of parameters; `momentum_buffers` is empty without momentum."""
-    attributes = [lr, momentum, dampening, weight_decay, nesterov, maximize, first]
-    written = [*params, *momentum_buffers]
-    if _engine.run_step("sgd_step", written, list(grads), attributes):
-        return
-    buffers: Sequence[Tensor | None] = momentum_buffers or [None] * len(params)
-    old = _engine.set_grad_enabled(False)
-    try:
-        for param, buffer, grad in zip(params, buffers, grads, strict=True):
-            values = ops.sgd_step(param, buffer, grad, *attributes)
-            _write([param] if buffer is None else [param, buffer], values)
-    finally:
-        _engine.set_grad_enabled(old)
+    """One step of the op `name` in place, on lists of equal length; nothing is recorded.
 
-
-def adam_step_(
-    params: Sequence[Tensor],
-    grads: Sequence[Tensor],
-    exp_avgs: Sequence[Tensor],
-    exp_avg_sqs: Sequence[Tensor],
-    max_exp_avg_sqs: Sequence[Tensor],
-    *,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float = 0.0,
-    decoupled: bool = False,
-    amsgrad: bool = False,
-    maximize: bool = False,
-    step: int,
-) -> None:
-    """One Adam step in place on lists of parameters; `max_exp_avg_sqs` is empty without amsgrad."""
-    hyper = [lr, beta1, beta2, eps, weight_decay, decoupled, maximize, step]
-    lists = [params, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] if amsgrad else [])]
-    name = "amsgrad_update" if amsgrad else "adam_update"
-    if _engine.run_step(name, [tensor for each in lists for tensor in each], list(grads), hyper):
+    `names` are the tensors of every state that the op reads and writes, `hyper` its attributes, both in the order of
+    its schema.
+    """
+    if _engine.run_step(name, params, states, names, grads, hyper):
         return
     update = REGISTERED[name]
+    # A state that the op could take and the caller does not keep, as the buffer of SGD without momentum.
+    absent = [None] * (len(record(name).schema.operands) - 2 - len(names))
     old = _engine.set_grad_enabled(False)
     try:
-        for *state, grad in zip(*lists, grads, strict=True):
-            _write(state, update(*state, grad, *hyper))
+        for param, state, grad in zip(params, states, grads, strict=True):
+            written = [param, *(state[each] for each in names)]
+            values = update(*written, *absent, grad, *hyper)
+            for target, value in zip(written, values[: len(written)], strict=True):
+                _engine.assign(target, value)
     finally:
         _engine.set_grad_enabled(old)
-
-
-def _write(targets: Sequence[Tensor], values: Any) -> None:
-    for target, value in zip(targets, values, strict=False):
-        _engine.assign(target, value)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import tenora_ops
 from tenora_engine import Tensor
 
 from .optimizer import Group, Optimizer
+
+# The op of a step and the states that it reads and writes.
+PLAIN = ("adam_update", ("exp_avg", "exp_avg_sq"))
+AMSGRAD = ("amsgrad_update", ("exp_avg", "exp_avg_sq", "max_exp_avg_sq"))
 
 
 class Adam(Optimizer):
@@ -39,11 +42,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        for name, value in (("lr", lr), ("eps", eps), ("weight_decay", weight_decay)):
-            if value < 0:
-                raise ValueError(
-                    f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative."
-                )
+        self._check_not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         for number, beta in enumerate(betas):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(
@@ -65,40 +64,10 @@ class Adam(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        amsgrad = group["amsgrad"]
-        states = []
-        for parameter in parameters:
-            state = self.state.get(parameter)
-            if state is None:
-                state = self.state[parameter] = {
-                    "step": 0,
-                    "exp_avg": tenora_ops.zeros_like(parameter),
-                    "exp_avg_sq": tenora_ops.zeros_like(parameter),
-                }
-                if amsgrad:
-                    state["max_exp_avg_sq"] = tenora_ops.zeros_like(parameter)
-            state["step"] += 1
-            states.append(state)
-        beta1, beta2 = group["betas"]
-        # Parameters that joined later count their own steps: one call per step number.
-        for step in {state["step"] for state in states}:
-            chosen = [i for i, state in enumerate(states) if state["step"] == step]
-            tenora_ops.adam_step_(
-                [parameters[i] for i in chosen],
-                [gradients[i] for i in chosen],
-                [states[i]["exp_avg"] for i in chosen],
-                [states[i]["exp_avg_sq"] for i in chosen],
-                [states[i]["max_exp_avg_sq"] for i in chosen] if amsgrad else [],
-                lr=group["lr"],
-                beta1=beta1,
-                beta2=beta2,
-                eps=group["eps"],
-                weight_decay=group["weight_decay"],
-                decoupled=group["decoupled_weight_decay"],
-                amsgrad=amsgrad,
-                maximize=group["maximize"],
-                step=step,
-            )
+        name, states = AMSGRAD if group["amsgrad"] else PLAIN
+        hyper = [group["lr"], *group["betas"], group["eps"], group["weight_decay"]]
+        hyper += [group["decoupled_weight_decay"], group["maximize"]]
+        self._run_step(name, states, parameters, gradients, hyper)
 
 
 class AdamW(Adam):

@@ -5,13 +5,21 @@ The mathematics of each method stands once, in its op record; a method's file sa
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
+import tenora_ops
 from tenora_autograd import enable_grad, no_grad
 from tenora_engine import Tensor
 
 Group = dict[str, Any]
+T = TypeVar("T")
+
+
+def pick(values: list[T], numbers: list[int]) -> list[T]:
+    """The values with these numbers."""
+    return [values[i] for i in numbers]
 
 
 class Optimizer:
@@ -42,7 +50,7 @@ class Optimizer:
                 )
         self.defaults = defaults
         self.param_groups: list[Group] = []
-        self.state: dict[Tensor, dict[str, Any]] = {}
+        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         groups = list(params)
         if not groups:
             raise ValueError(
@@ -51,6 +59,13 @@ class Optimizer:
             )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)  # type: ignore[arg-type]
+
+    def _check_not_negative(self, **options: float) -> None:
+        for name, value in options.items():
+            if not value >= 0:  # NaN is refused too
+                raise ValueError(
+                    f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative."
+                )
 
     def add_param_group(self, param_group: Group) -> None:
         """Adds parameters with options of their own; missing options come from the defaults."""
@@ -93,15 +108,53 @@ class Optimizer:
                 loss = closure()
         with no_grad():
             for group in self.param_groups:
-                members = [parameter for parameter in group["params"] if parameter.grad is not None]
-                if members:
-                    self._update(group, members, [parameter.grad for parameter in members])
+                parameters, gradients = [], []
+                for parameter in group["params"]:
+                    gradient = parameter.grad
+                    if gradient is not None:
+                        parameters.append(parameter)
+                        gradients.append(gradient)
+                if parameters:
+                    self._update(group, parameters, gradients)
         return loss
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Any]) -> None:
         raise NotImplementedError(
             f"[Optimizer] {type(self).__name__}._update is not defined: expected the method's mathematics."
         )
+
+    def _run_step(
+        self,
+        name: str,
+        names: tuple[str, ...],
+        parameters: list[Tensor],
+        gradients: list[Tensor],
+        hyper: list[Any],
+    ) -> None:
+        """Counts a step of every parameter and runs the op `name`, whose last attribute is the step's number.
+
+        `names` are the states of a parameter, which begin as zeros.
+        """
+        states, steps = [], []
+        for parameter in parameters:
+            state = self.state[parameter]
+            if not state:
+                self._begin(parameter, state, names)
+            state["step"] = step = state["step"] + 1
+            states.append(state)
+            steps.append(step)
+        if steps.count(step) == len(steps):
+            tenora_ops.optimizer_step_(name, parameters, states, names, gradients, [*hyper, step])
+            return
+        # Parameters that joined later count their own steps: one call per number.
+        for step in sorted(set(steps)):
+            at = [i for i, own in enumerate(steps) if own == step]
+            members, grads = pick(parameters, at), pick(gradients, at)
+            tenora_ops.optimizer_step_(name, members, pick(states, at), names, grads, [*hyper, step])
+
+    @staticmethod
+    def _begin(parameter: Tensor, state: dict[str, Any], names: tuple[str, ...]) -> None:
+        state.update(step=0, **{name: tenora_ops.zeros_like(parameter) for name in names})
 
     def state_dict(self) -> dict[str, Any]:
         """State by parameter number and groups with numbers for parameters, as PyTorch writes it."""
@@ -124,13 +177,12 @@ class Optimizer:
         if sizes != own:
             raise ValueError(f"[load_state_dict] group sizes: got {sizes}, expected {own}.")
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
-        self.state = {
-            parameters[number]: {
+        self.state.clear()
+        for number, state in state_dict["state"].items():
+            self.state[parameters[number]] = {
                 name: value.detach().clone() if isinstance(value, Tensor) else value
                 for name, value in state.items()
             }
-            for number, state in state_dict["state"].items()
-        }
         for group, saved in zip(self.param_groups, state_dict["param_groups"], strict=True):
             group.update({name: value for name, value in saved.items() if name != "params"})
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import tenora_ops
 from tenora_engine import Tensor
 
-from .optimizer import Group, Optimizer
+from .optimizer import Group, Optimizer, pick
+
+HYPER = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
+BUFFER = ("momentum_buffer",)
 
 
 class SGD(Optimizer):
@@ -37,9 +39,7 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        for name, value in (("lr", lr), ("momentum", momentum), ("weight_decay", weight_decay)):
-            if value < 0:
-                raise ValueError(f"[SGD] {name}: got {value}, expected a number that is not negative.")
+        self._check_not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
                 f"[SGD] nesterov: got momentum={momentum}, dampening={dampening}, expected a momentum above 0 and no "
@@ -59,22 +59,19 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        options: dict[str, Any] = {
-            name: group[name]
-            for name in ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
-        }
+        hyper = [group[name] for name in HYPER]
+        states = [self.state[parameter] for parameter in parameters]
         if not group["momentum"]:
-            tenora_ops.sgd_step_(parameters, gradients, [], first=False, **options)
+            tenora_ops.optimizer_step_("sgd_step", parameters, states, (), gradients, [*hyper, False])
             return
-        fresh = [i for i, p in enumerate(parameters) if "momentum_buffer" not in self.state.get(p, ())]
-        for i in fresh:
-            self.state.setdefault(parameters[i], {})["momentum_buffer"] = tenora_ops.zeros_like(gradients[i])
-        for first, chosen in ((True, fresh), (False, sorted(set(range(len(parameters))) - set(fresh)))):
-            if chosen:
-                tenora_ops.sgd_step_(
-                    [parameters[i] for i in chosen],
-                    [gradients[i] for i in chosen],
-                    [self.state[parameters[i]]["momentum_buffer"] for i in chosen],
-                    first=first,
-                    **options,
+        fresh = ["momentum_buffer" not in state for state in states]
+        for state, gradient, first in zip(states, gradients, fresh, strict=True):
+            if first:
+                state["momentum_buffer"] = tenora_ops.zeros_like(gradient)
+        for first in (True, False):
+            at = [i for i, own in enumerate(fresh) if own == first]
+            if at:
+                members, grads = pick(parameters, at), pick(gradients, at)
+                tenora_ops.optimizer_step_(
+                    "sgd_step", members, pick(states, at), BUFFER, grads, [*hyper, first]
                 )
