@@ -1,9 +1,9 @@
 """Measures the budgets of small operations and writes them into docs/figures.md.
 
-    python -m bench [--smoke] [--no-write]
+    python -m bench [--smoke] [--no-write] [--case NAME ...]
 
 Every figure is a ratio of two sides measured in the same run: worker processes take turns, results are compared
-first, the median of the rounds counts (and the minimum is shown beside it).
+first, the median of the rounds' ratios counts (and the ratio of the minima is shown beside it).
 """
 
 from __future__ import annotations
@@ -63,6 +63,18 @@ BUDGETS: list[tuple[str, str, str, float | None]] = [
     ("mlp_32", "MLP 64-64-64-10, step with Adam, batch 32", "torch", 1 / 12),
     ("lstm", "LSTM cell in Python, 20 steps, forward + backward", "torch", None),
 ]
+
+
+def measure_cases(names: list[str], rounds: int, seconds: float) -> None:
+    """Prints the comparisons of the cases `names`."""
+    for case, what, against, budget in BUDGETS:
+        if case in names:
+            sides = Worker("tenora"), Worker(against)
+            try:
+                print(Row(what, against, compare(*sides, case, rounds, seconds), budget).text(), flush=True)
+            finally:
+                for worker in sides:
+                    worker.close()
 
 
 def measure(rounds: int, seconds: float) -> list[Row]:
@@ -138,14 +150,14 @@ def environment() -> str:
 def write(rows: list[Row], extra: list[list[str]]) -> None:
     """Replaces the block of docs/figures.md between the markers."""
     table = [
-        "| what | against | ours, us | theirs, us | ratio of medians | of minima | budget | |",
+        "| what | against | ours, us | theirs, us | ratio | of minima | budget | |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
         *(row.text() for row in rows),
     ]
     method = (
         "Method: two worker processes run the same source (`bench/cases.py`) in alternating rounds after a warm-up; "
-        "results are compared before anything is timed; the table shows medians over the rounds and the ratio of the "
-        "minima."
+        "results are compared before anything is timed; the table shows the medians of both sides, the median of the "
+        "rounds' ratios and the ratio of the minima."
     )
     block = "\n".join(
         [BEGIN, "", environment(), "", method, "", *table, "", *("\n".join([*e, ""]) for e in extra), END]
@@ -165,8 +177,15 @@ def main() -> None:
         "--smoke", action="store_true", help="few rounds, no instruction counts: a smoke test"
     )
     parser.add_argument("--no-write", action="store_true", help="print only")
+    parser.add_argument(
+        "--case", nargs="+", choices=sorted({case for case, *_ in BUDGETS}), help="only these, printed only"
+    )
     arguments = parser.parse_args()
-    rows = measure(*((3, 0.02) if arguments.smoke else (11, 0.1)))
+    effort = (3, 0.02) if arguments.smoke else (21, 0.06)
+    if arguments.case:
+        measure_cases(arguments.case, *effort)
+        return
+    rows = measure(*effort)
     extra = [] if arguments.smoke else [second_thread(), counts()]
     if not arguments.no_write:
         write(rows, extra)
