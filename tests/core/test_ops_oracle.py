@@ -45,7 +45,7 @@ def test_inplace_equals_functional(name: str, backend: str) -> None:
             fits = tuple(fresh.shape) == tuple(target.shape) and (
                 fresh.dtype == target.dtype or record.dtype in ("promote_bool", "bool")
             )
-            method = getattr(target, record.inplace)
+            method = getattr(target, record.inplace_name)
             if fits:
                 assert method(*rest, **op_cases.options_of(sample)) is target
                 found = fresh if fresh.dtype == target.dtype else fresh.to(target.dtype)

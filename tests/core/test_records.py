@@ -48,9 +48,9 @@ def test_faces_exist(record: Record) -> None:
             target = getattr(target, part)
         assert callable(target)
     if record.method:
-        assert callable(getattr(tenora.Tensor, record.method))
+        assert callable(getattr(tenora.Tensor, record.method_name))
     if record.inplace:
-        assert callable(getattr(tenora.Tensor, record.inplace))
+        assert callable(getattr(tenora.Tensor, record.inplace_name))
 
 
 def test_samples_are_the_same_every_time() -> None:
@@ -103,7 +103,7 @@ def test_schema_parts() -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"schema": "add(input: Tensor) -> Tensor"}, "registered already"),
+        ({"signature": "add(input: Tensor) -> Tensor"}, "registered already"),
         ({"tolerance": "loose"}, "unknown tolerance class 'loose'"),
         ({"doc": " "}, "'doc' is empty"),
         ({"vjp": lambda g: g}, "vjp takes 1 parameters, expected at least 3"),
@@ -117,7 +117,7 @@ def test_registration_errors(fields: dict[str, object], words: str) -> None:
     """A record that contradicts itself is refused before the engine hears of it."""
     base = tenora_ops.record("neg")
     given = {
-        "schema": "tested_op(input: Tensor) -> Tensor",
+        "signature": "tested_op(input: Tensor) -> Tensor",
         "family": base.family,
         "doc": "A test.",
         "example": "tenora.ones(1)",

@@ -1,6 +1,7 @@
 // Prepare functions: from operands and what the rules said to what a kernel sees. Conventions:
 // tenora_backend.h and docs.
 #include <algorithm>
+#include <limits>
 
 #include "internal.h"
 #include "tenora/random.h"
@@ -127,6 +128,12 @@ void reduce(Call& c) {
         out[i] = v.get();
     }
     run(c, in, {out, size_t(n)}, c.infer.attr);
+}
+
+// amax where nothing to choose from is -inf: kernels need not know it.
+void reduce_lowest(Call& c) {
+    if (c.in[0].tensor->numel) return reduce(c);
+    fill(c.output(0), Scalar::from_float(-std::numeric_limits<double>::infinity()));
 }
 
 // Exactly one dimension: none given means the flattened input.
@@ -281,6 +288,7 @@ static const PrepareName table[] = {
     {"scan", plain},
     {"gather", gather},
     {"reduce", reduce},
+    {"reduce_lowest", reduce_lowest},
     {"argreduce", argreduce},
     {"matmul", matmul},
     {"preload", preload},

@@ -77,6 +77,10 @@ void check_scalar_attrs(Infer& c, DType result) {
             refuse(c, ErrorKind::Runtime, "dtype",
                    "a float factor needs a floating result: got a float with ", result,
                    ", expected an integer. Cast the tensor first or pass an integer.");
+        if (a.dtype == TNR_I64 && result == DType::Bool)
+            refuse(c, ErrorKind::Runtime, "dtype",
+                   "an integer factor needs a number type: got an integer with bool, expected a bool. "
+                   "Cast the tensor first or pass True.");
     }
 }
 

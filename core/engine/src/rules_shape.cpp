@@ -15,6 +15,14 @@ void same(Infer& c) {
     all_outputs_like_first(c);
 }
 
+void matrices(Infer& c) {
+    Tensor* x = first_tensor(c);
+    if (x->rank() < 2)
+        refuse(c, ErrorKind::Runtime, "shape", "too few dimensions: got ", describe(x),
+               ", expected at least 2. Reshape it to a matrix.");
+    same(c);
+}
+
 void broadcast(Infer& c) {
     OutMeta& m = c.out[0];
     m.rank = 0;
@@ -271,6 +279,7 @@ const RuleName table[] = {
     {"loss", loss},
     {"nll_loss", nll_loss},
     {"reduce_nonempty", reduce_nonempty},
+    {"matrices", matrices},
     {"moments", moments},
     {"norm", norm},
     {"layer_norm", layer_norm},

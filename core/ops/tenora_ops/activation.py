@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import cmath
 import math
-from collections.abc import Iterable
 from typing import Any
 
+from tenora_ops.families import (
+    ACTIVATION,
+    BINARY,
+    BINARY_FUNCTION,
+    COMPLEX_FUNCTION_INPUTS,
+    ORDERED_NUMBERS,
+    UNARY,
+    UNARY_FUNCTION,
+)
 from tenora_ops.formula import conj, ops, sum_to
 from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
-from tenora_ops.record import Family, op
+from tenora_ops.record import op
 from tenora_ops.samples import (
-    ALL,
     COMPLEX,
     DISTINCT,
-    INTEGERS,
     NONZERO,
-    NUMBERS,
-    ORDERED,
     REALS,
     Domain,
-    Draw,
-    Sample,
     binary,
     sample,
     unary,
 )
-
-BINARY = Family("pointwise", "promote", "broadcast", "pointwise", binary, ALL, tolerance="exact_or_1ulp")
-
-UNARY = Family("pointwise", "promote", "same", "pointwise", unary, NUMBERS, tolerance="exact_or_1ulp")
-
-COMPOSITE = Family("pointwise", "", "", "", binary, REALS, tolerance="few_ulp")
-
-ORDERED_NUMBERS = tuple(d for d in ORDERED if d != "bool")
 
 relu = op(
     "relu(input: Tensor) -> Tensor",
@@ -71,22 +65,10 @@ threshold_backward = op(
     public="",
 )
 
-REAL_INPUTS = INTEGERS + REALS
-
-UNARY = Family(
-    "transcendental", "promote_float", "same", "pointwise", unary, REAL_INPUTS, tolerance="transcendental"
-)
-
-BINARY = Family(
-    "transcendental", "promote_float", "broadcast", "pointwise", binary, REALS, tolerance="transcendental"
-)
-
-ANY = REAL_INPUTS + COMPLEX
-
 tanh = op(
     "tanh(input: Tensor) -> Tensor",
-    family=UNARY,
-    dtypes=ANY,
+    family=UNARY_FUNCTION,
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     domain=Domain(-1.4, 1.4),
     vjp=lambda g, x, r: ops.tanh_backward(g, conj(r)),
     oracle=each(math.tanh, cmath.tanh),
@@ -99,7 +81,7 @@ tanh = op(
 
 tanh_backward = op(
     "tanh_backward(grad: Tensor, output: Tensor) -> Tensor",
-    family=BINARY,
+    family=BINARY_FUNCTION,
     dtype="promote",
     dtypes=REALS + COMPLEX,
     samples=lambda draw: [s for s in binary(draw) if all(hasattr(a, "shape") for a in s.arguments)],
@@ -116,7 +98,7 @@ tanh_backward = op(
 
 sigmoid = op(
     "sigmoid(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     composite=lambda x: 1 / (ops.exp(-x) + 1),
     vjp=lambda g, x, r: ops.sigmoid_backward(g, r),
     oracle=each(lambda x: 1 / (1 + math.exp(-x))),
@@ -129,7 +111,7 @@ sigmoid = op(
 
 sigmoid_backward = op(
     "sigmoid_backward(grad: Tensor, output: Tensor) -> Tensor",
-    family=BINARY,
+    family=BINARY_FUNCTION,
     dtype="promote",
     samples=lambda draw: [s for s in binary(draw) if all(hasattr(a, "shape") for a in s.arguments)],
     composite=lambda g, y: g * ((1 - y) * y),
@@ -142,7 +124,7 @@ sigmoid_backward = op(
 
 silu = op(
     "silu(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     dtypes=REALS,
     composite=lambda x: x * ops.sigmoid(x),
     vjp=lambda g, x, r: g * (ops.sigmoid(x) * (x * (1 - ops.sigmoid(x)) + 1)),
@@ -154,7 +136,7 @@ silu = op(
 
 softplus = op(
     "softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     dtypes=REALS,
     composite=lambda x, beta, threshold: ops.where(
         ops.gt(x * beta, threshold),
@@ -221,7 +203,7 @@ def _approximations(samples: Any) -> Any:
 
 gelu = op(
     "gelu(input: Tensor, *, approximate: str = 'none') -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     dtypes=REALS,
     samples=_approximations(unary),
     composite=_gelu,
@@ -234,7 +216,7 @@ gelu = op(
 
 gelu_backward = op(
     "gelu_backward(grad: Tensor, input: Tensor, *, approximate: str = 'none') -> Tensor",
-    family=BINARY,
+    family=BINARY_FUNCTION,
     dtype="promote",
     samples=_approximations(
         lambda draw: [s for s in binary(draw) if all(hasattr(a, "shape") for a in s.arguments)]
@@ -250,22 +232,12 @@ gelu_backward = op(
     public="",
 )
 
-COMPOSITE = Family("nn", "", "", "", lambda draw: dims(draw), REALS, tolerance="normalised")
-
-
-def dims(draw: Draw) -> Iterable[Sample]:
-    shapes = ((5,), (3, 4), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
-    found = [sample(draw.array(*shape), dim) for shape in shapes for dim in (0, -1)]
-    return [*found, sample(draw.array(), 0), sample(draw.array(0, 3), 1), sample(draw.array(2, 70), 1)]
-
-
 leaky_relu = op(
     "leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor",
-    family=COMPOSITE,
-    domain=Domain(avoid=(0.0,)),
-    tolerance="few_ulp",
+    family=ACTIVATION,
     composite=lambda x, negative_slope: ops.where(ops.gt(x, 0), x, x * negative_slope),
-    samples=lambda draw: [sample(s.arguments[0], 0.2) for s in dims(draw)],
+    vjp=lambda g, x, r, negative_slope: ops.where(ops.gt(x, 0), g, g * negative_slope),
+    samples=lambda draw: [sample(s.arguments[0], 0.2) for s in unary(draw)],
     oracle=lambda x, negative_slope=0.01: np.where(x > 0, x, negative_slope * x),
     doc="x where positive, negative_slope x elsewhere.",
     example="tenora.nn.functional.leaky_relu(tenora.tensor([1.0, -2.0]))",
@@ -274,11 +246,11 @@ leaky_relu = op(
 
 elu = op(
     "elu(input: Tensor, alpha: float = 1.0) -> Tensor",
-    family=COMPOSITE,
-    domain=Domain(avoid=(0.0,)),
+    family=ACTIVATION,
     tolerance="transcendental",
     composite=lambda x, alpha: ops.where(ops.gt(x, 0), x, ops.expm1(ops.minimum(x, 0)) * alpha),
-    samples=lambda draw: [sample(s.arguments[0], 0.7) for s in dims(draw)],
+    vjp=lambda g, x, r, alpha: ops.where(ops.gt(x, 0), g, g * (ops.exp(ops.minimum(x, 0)) * alpha)),
+    samples=lambda draw: [sample(s.arguments[0], 0.7) for s in unary(draw)],
     oracle=lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)),
     doc="x where positive, alpha (e^x - 1) elsewhere.",
     example="tenora.nn.functional.elu(tenora.tensor([1.0, -2.0]))",

@@ -6,34 +6,22 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_ops.families import BINARY, ORDERED_NUMBERS, UNARY
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import each
-from tenora_ops.record import Family, op
+from tenora_ops.record import op
 from tenora_ops.samples import (
-    ALL,
     FLOATING,
     NONZERO,
     NUMBERS,
-    ORDERED,
     POSITIVE,
-    REALS,
     SIGNED,
     Domain,
     Draw,
     Sample,
-    binary,
     sample,
-    unary,
 )
-
-BINARY = Family("pointwise", "promote", "broadcast", "pointwise", binary, ALL, tolerance="exact_or_1ulp")
-
-UNARY = Family("pointwise", "promote", "same", "pointwise", unary, NUMBERS, tolerance="exact_or_1ulp")
-
-COMPOSITE = Family("pointwise", "", "", "", binary, REALS, tolerance="few_ulp")
-
-ORDERED_NUMBERS = tuple(d for d in ORDERED if d != "bool")
 
 
 def exponents(draw: Draw) -> Iterable[Sample]:
@@ -84,9 +72,11 @@ add = op(
 
 add_alpha = op(
     "add_alpha(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar) -> Tensor",
-    family=COMPOSITE,
+    family=BINARY,
     dtypes=SIGNED + FLOATING,
+    tolerance="few_ulp",
     composite=lambda a, b, alpha: a + b * alpha,
+    vjp=lambda g, a, b, r, alpha: (sum_to(g, a), sum_to(g * alpha, b)),
     samples=scaled,
     oracle=lambda a, b, alpha: np.add(a, np.multiply(b, alpha)),
     doc="input + alpha * other.",
@@ -115,9 +105,12 @@ sub = op(
 
 sub_alpha = op(
     "sub_alpha(input: Tensor | Scalar, other: Tensor | Scalar, *, alpha: Scalar) -> Tensor",
-    family=COMPOSITE,
+    family=BINARY,
+    dtype="promote_no_bool",
     dtypes=SIGNED + FLOATING,
+    tolerance="few_ulp",
     composite=lambda a, b, alpha: a - b * alpha,
+    vjp=lambda g, a, b, r, alpha: (sum_to(g, a), sum_to(-(g * alpha), b)),
     samples=scaled,
     oracle=lambda a, b, alpha: np.subtract(a, np.multiply(b, alpha)),
     doc="input - alpha * other.",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from tenora_ops.formula import max_number, ops
+from tenora_ops.formula import max_number, min_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import ALL, FLOATING, Draw, Sample, numpy_dtype, sample, unary
@@ -222,7 +222,9 @@ eye = op(
 def _triangle(x: Any, diagonal: Any, lower: bool) -> Any:
     rows = ops.unsqueeze(ops.iota(0, 1, x.shape[-2], device=x.device), 1)
     columns = ops.iota(0, 1, x.shape[-1], device=x.device)
-    kept = ops.ge(rows + diagonal, columns) if lower else ops.le(rows + diagonal, columns)
+    # A diagonal beyond the matrix is as good as one at its edge, and does not overflow.
+    shift = max_number(min_number(diagonal, x.shape[-1]), -x.shape[-2])
+    kept = ops.ge(rows + shift, columns) if lower else ops.le(rows + shift, columns)
     return ops.where(kept, x, 0)
 
 
@@ -240,6 +242,8 @@ def triangles(draw: Draw) -> Iterable[Sample]:
 tril = op(
     "tril(input: Tensor, diagonal: int = 0) -> Tensor",
     family=RANGE,
+    dtype="same",
+    shape="matrices",
     dtypes=FLOATING + ("int64", "int8"),
     tolerance="exact",
     composite=lambda x, diagonal: _triangle(x, diagonal, True),
@@ -254,6 +258,8 @@ tril = op(
 triu = op(
     "triu(input: Tensor, diagonal: int = 0) -> Tensor",
     family=RANGE,
+    dtype="same",
+    shape="matrices",
     dtypes=FLOATING + ("int64", "int8"),
     tolerance="exact",
     composite=lambda x, diagonal: _triangle(x, diagonal, False),

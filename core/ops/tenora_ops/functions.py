@@ -93,9 +93,9 @@ def _publish() -> None:
         )
         for public in (name, *group[0].aliases):
             _PUBLIC[public] = function
-    for name, group in _grouped(lambda entry: entry.method).items():
+    for name, group in _grouped(lambda entry: entry.method_name).items():
         _set_method(name, group, "method")
-    for name, group in _grouped(lambda entry: entry.inplace).items():
+    for name, group in _grouped(lambda entry: entry.inplace_name).items():
         _set_method(name, group, "inplace")
 
 

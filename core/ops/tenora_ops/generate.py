@@ -139,10 +139,10 @@ def functions_stub() -> str:
 def _method_names() -> dict[str, list[Record]]:
     groups: dict[str, list[Record]] = {}
     for entry in records():
-        for name in (entry.method, entry.inplace):
+        for name in (entry.method_name, entry.inplace_name):
             if name:
                 groups.setdefault(name, []).append(entry)
-                mark = "_" if name == entry.inplace else ""
+                mark = "_" if name == entry.inplace_name else ""
                 for alias in entry.aliases:
                     groups.setdefault(alias + mark, []).append(entry)
     return groups
@@ -209,8 +209,8 @@ def ops_table() -> str:
     ]
     for entry in every:
         faces = [f"`{entry.public}`"] if entry.public else []
-        faces += [f"`x.{entry.method}`"] if entry.method else []
-        faces += [f"`x.{entry.inplace}`"] if entry.inplace else []
+        faces += [f"`x.{entry.method_name}`"] if entry.method else []
+        faces += [f"`x.{entry.inplace_name}`"] if entry.inplace else []
         what = entry.doc.replace("|", "\\|")
         row = (f"`{entry.name}`", " ".join(faces), what, entry.kind, dtypes_text(entry), gradient_text(entry))
         lines.append(f"| {' | '.join(row)} | {kernels_text(entry)} |")

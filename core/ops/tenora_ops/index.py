@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
-from tenora_ops.formula import ops, sum_to
+from tenora_ops.formula import max_number, min_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along
 from tenora_ops.record import Family, op
@@ -425,9 +425,15 @@ argsort = op(
 )
 
 
-def _topk(x: Any, k: Any, dim: Any, largest: bool) -> tuple[Any, Any]:
-    values, indices = ops.sort(x, dim, largest)
-    return ops.clone(ops.narrow(values, dim, 0, k)), ops.clone(ops.narrow(indices, dim, 0, k))
+def _topk(x: Any, k: Any, dim: Any, largest: bool) -> tuple[Any, ...]:
+    return tuple(_first(part, k, dim) for part in ops.sort(x, dim, largest))
+
+
+def _first(x: Any, k: Any, dim: Any) -> Any:
+    """The first k along a dim. In front a dim for 0-d tensors, of which the one element is taken whatever k is."""
+    place = min_number(dim % max_number(x.ndim, 1) + 1, x.ndim)
+    length = max_number(k, 1 - min_number(x.ndim, 1))
+    return ops.clone(ops.select(ops.narrow(ops.unsqueeze(x, 0), place, 0, length), 0, 0))
 
 
 topk = op(
@@ -441,12 +447,15 @@ topk = op(
         sample(draw.array(2, 3, 2, 2), 2, 1),
         sample(draw.array(5), 0),
         sample(draw.array(1, 2, 1, 3, 2), 3, 3, False),
+        sample(draw.array(), 1),
+        sample(draw.array(), 0, -1, False),
     ],
     composite=lambda x, k, dim, largest: _topk(x, k, dim, largest),
     vjp=lambda g, x, values, indices, dim: ops.scatter(ops.zeros_like(x), dim, indices, g),
     not_differentiable=(1,),
     oracle=lambda x, k, dim=-1, largest=True: tuple(
-        np.moveaxis(np.moveaxis(part, dim, 0)[:k], 0, dim) for part in _sorted(x, dim, largest)
+        np.moveaxis(np.moveaxis(part, dim, 0)[:k], 0, dim) if x.ndim else part
+        for part in _sorted(x, dim, largest)
     ),
     doc="The k largest (or smallest) elements along a dim, in order, and where they were.",
     example="tenora.topk(tenora.tensor([3, 1, 2]), 2).indices",

@@ -215,7 +215,7 @@ addmm = op(
 baddbmm = op(
     "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
     family=COMPOSITE,
-    dtype="",
+    shape="baddbmm",
     composite=lambda x, a, b, beta, alpha: x * beta + ops.bmm(a, b) * alpha,
     samples=lambda draw: [
         sample(draw.array(*x), draw.array(*a), draw.array(*b), beta=0.5, alpha=2)

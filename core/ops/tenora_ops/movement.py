@@ -428,7 +428,19 @@ basic_index = op(
 
 
 def _flipped(input: Any, dims: Any) -> Any:
-    for dim in (dims,) if isinstance(dims, int) else dims:
+    given = (dims,) if isinstance(dims, int) else tuple(dims)
+    rank = max(input.ndim, 1)  # a 0-d tensor counts as one dimension
+    for dim in given:
+        if not -rank <= dim < rank:
+            raise IndexError(
+                f"[flip] dimension out of range: got {dim}, expected {-rank} to {rank - 1} for a tensor of rank "
+                f"{input.ndim}. Pass a dimension the tensor has."
+            )
+    if len({dim % rank for dim in given}) < len(given):
+        raise RuntimeError(
+            f"[flip] dimension appears twice: got {given}, expected distinct dimensions. Name each dimension once."
+        )
+    for dim in given if input.ndim else ():
         input = ops.slice(input, dim, None, None, -1)
     return ops.clone(input)
 
@@ -445,6 +457,7 @@ flip = op(
         sample(draw.array(2, 3, 2, 2), (1, 3)),
         sample(draw.array(2, 0, 3), (2,)),
         sample(draw.array(3, 4), ()),
+        sample(draw.array(), (-1,)),
     ],
     oracle=lambda x, dims: x[
         tuple(builtins.slice(None, None, -1 if d in [e % x.ndim for e in dims] else 1) for d in range(x.ndim))

@@ -6,29 +6,12 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_ops.families import ALONG, COMPOSITE
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along
-from tenora_ops.record import Family, op
-from tenora_ops.samples import (
-    REALS,
-    Domain,
-    Draw,
-    Sample,
-    sample,
-)
-
-SOFTMAX = Family(
-    "softmax", "float_same", "dim_same", "plain", lambda draw: dims(draw), REALS, tolerance="normalised"
-)
-
-COMPOSITE = Family("nn", "", "", "", lambda draw: dims(draw), REALS, tolerance="normalised")
-
-
-def dims(draw: Draw) -> Iterable[Sample]:
-    shapes = ((5,), (3, 4), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
-    found = [sample(draw.array(*shape), dim) for shape in shapes for dim in (0, -1)]
-    return [*found, sample(draw.array(), 0), sample(draw.array(0, 3), 1), sample(draw.array(2, 70), 1)]
+from tenora_ops.record import op
+from tenora_ops.samples import Domain, Draw, Sample, dims, sample
 
 
 def dims_twice(draw: Draw) -> Iterable[Sample]:
@@ -41,13 +24,13 @@ def _softmax_row(row: Any) -> Any:
 
 
 def _softmax(x: Any, dim: Any) -> Any:
-    powers = ops.exp(x - ops.amax(x, dim, True))
+    powers = ops.exp(x - ops.softmax_shift(x, dim, True))
     return powers / ops.sum(powers, dim, True)
 
 
 softmax = op(
     "softmax(input: Tensor, dim: int) -> Tensor",
-    family=SOFTMAX,
+    family=ALONG,
     composite=_softmax,
     vjp=lambda g, x, r, dim: ops.softmax_backward(g, r, dim),
     oracle=lambda x, dim: along(_softmax_row, x, dim),
@@ -59,6 +42,7 @@ softmax = op(
 softmax_dtype = op(
     "softmax_dtype(input: Tensor, dim: int, dtype: dtype?) -> Tensor",
     family=COMPOSITE,
+    tolerance="normalised",
     composite=lambda x, dim, dtype: ops.softmax(x if dtype is None else ops.to(x, dtype), dim),
     samples=lambda draw: [sample(*s.arguments, dtype="float64") for s in dims(draw)],
     oracle=lambda x, dim, dtype: along(_softmax_row, x, dim),
@@ -70,7 +54,7 @@ softmax_dtype = op(
 
 softmax_backward = op(
     "softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor",
-    family=SOFTMAX,
+    family=ALONG,
     samples=dims_twice,
     composite=lambda g, y, dim: y * (g - ops.sum(g * y, dim, True)),
     oracle=lambda g, y, dim: y * (g - np.sum(g * y, axis=dim if y.ndim else None, keepdims=True)),
@@ -81,7 +65,7 @@ softmax_backward = op(
 
 log_softmax = op(
     "log_softmax(input: Tensor, dim: int) -> Tensor",
-    family=SOFTMAX,
+    family=ALONG,
     composite=lambda x, dim: _log_softmax(x, dim),
     vjp=lambda g, x, r, dim: ops.log_softmax_backward(g, r, dim),
     oracle=lambda x, dim: along(lambda row: np.log(_softmax_row(row)), x, dim),
@@ -92,13 +76,14 @@ log_softmax = op(
 
 
 def _log_softmax(x: Any, dim: Any) -> Any:
-    shifted = x - ops.amax(x, dim, True)
+    shifted = x - ops.softmax_shift(x, dim, True)
     return shifted - ops.log(ops.sum(ops.exp(shifted), dim, True))
 
 
 log_softmax_dtype = op(
     "log_softmax_dtype(input: Tensor, dim: int, dtype: dtype?) -> Tensor",
     family=COMPOSITE,
+    tolerance="normalised",
     composite=lambda x, dim, dtype: ops.log_softmax(x if dtype is None else ops.to(x, dtype), dim),
     samples=lambda draw: [sample(*s.arguments, dtype="float64") for s in dims(draw)],
     oracle=lambda x, dim, dtype: along(lambda row: np.log(_softmax_row(row)), x, dim),
@@ -110,7 +95,7 @@ log_softmax_dtype = op(
 
 log_softmax_backward = op(
     "log_softmax_backward(grad: Tensor, output: Tensor, dim: int) -> Tensor",
-    family=SOFTMAX,
+    family=ALONG,
     domain=Domain(-2.0, 0.5),
     samples=dims_twice,
     composite=lambda g, y, dim: g - ops.exp(y) * ops.sum(g, dim, True),
@@ -142,7 +127,8 @@ def _layer_norm_oracle(
 layer_norm = op(
     "layer_norm(input: Tensor, normalized_shape: int[], weight: Tensor? = None, bias: Tensor? = None, "
     "eps: float = 1e-05) -> Tensor",
-    family=COMPOSITE,
+    family=ALONG,
+    shape="layer_norm",
     tolerance="statistics",
     composite=_layer_norm,
     samples=lambda draw: [

@@ -239,6 +239,8 @@ randint_high = op(
 
 
 def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
+    if n < 0:
+        raise RuntimeError(f"[randperm] n must not be negative: got {n}, expected 0 or more. Pass a count.")
     keys = _whole(ops.random_bits((n, 2), generator=generator, device=device))
     order = ops.argsort(keys, 0, False, True)
     return order if dtype in (None, _engine.int64) else ops.to(order, dtype)

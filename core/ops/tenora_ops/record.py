@@ -1,7 +1,7 @@
 """Op records: one declaration per operation, from which everything else is derived.
 
-- `op(...)` validates a record, keeps it and registers it with the engine. It returns the op's function, which
-  formulas call.
+- `Record` states the fields once. `op(...)` takes the same, validates the record, keeps it and registers it with the
+  engine. It returns the op's function, which formulas call.
 - Errors at registration name the op, the field, what was given and what was expected.
 - Public functions, methods, operators, in-place and out= forms are made by `functions.py` when all records are known.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, field, fields
+from typing import Any, ParamSpec
 
 from tenora_engine import _engine
 from tenora_engine._engine import OpFunction
@@ -22,6 +22,7 @@ from tenora_ops.tolerance import TOLERANCES
 
 OPSET_VERSION = "1.0"
 Formula = Callable[..., Any]
+Fields = ParamSpec("Fields")
 
 
 class RecordError(ValueError):
@@ -42,63 +43,103 @@ class Family:
     tolerance: str = "exact"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
-    """One operation.
+#: Stands for a value that is worked out from the family or from other fields when the record is made.
+DERIVED: Any = object()
 
-    Meaning: `schema` (typed signature), `doc` (one line with formula or source), `example` (a line that runs).
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One operation: the one statement of its fields, which are also what `op` takes.
+
+    Meaning: `signature` (typed, parsed into `schema`), `doc` (one line with formula or source), `example` (a line that
+    runs).
     Rules: `dtype`, `shape`, `prepare` (names of native rules, or a Python callable for a plugin's dtype/shape rule;
     empty on a composite: no backend can override it), `kernel` (another op's kernel it runs).
-    Implementation: `kind` = kernel (ring 0), view, structural (native plan), composite (`composite` formula) or
-    function (`function`, Python whose result size or path depends on data or dtype).
+    Implementation, at most one: a kernel (ring 0) when none is given, `view`, `structural` (native plan), `composite`
+    (formula) or `function` (Python whose result size or path depends on data or dtype).
     Gradient: `vjp(g[, g1..], *inputs, *results, **attributes)`, or by replaying the composite (`through`);
     `dynamic_vjp` formulas branch on data and are called back; `jvp` is reserved for forward mode; `shape_only` names
     inputs that are read for shape and dtype only; `not_differentiable` numbers outputs without a gradient. `random`
     ops draw from a generator; `checks_data`: a kernel may refuse because of element values.
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
-    Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`), `method`, `inplace`,
-    `out`, `operator` slot, `aliases`, `result` names.
+    Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
+    namespace), `method` and `inplace` (a name, or True for the public one), `out`, `operator` slot, `aliases`,
+    `result` names.
+
+    Raises:
+        SchemaError: the signature cannot be parsed.
+        RecordError: more than one implementation.
     """
 
-    name: str
-    schema: Schema
+    signature: str
+    _: KW_ONLY
     family: Family
     doc: str
     example: str
-    kind: str
-    dtype: str | Formula
-    shape: str | Formula
-    prepare: str
-    kernel: str
-    structural: str
-    composite: Formula | None
-    function: Formula | None
-    vjp: Formula | None
-    jvp: Formula | None
-    dynamic_vjp: bool
-    differentiable: bool
-    shape_only: tuple[str, ...]
-    not_differentiable: tuple[int, ...]
-    random: bool
-    checks_data: bool
     oracle: Formula
-    domain: Domain
-    samples: Samples
-    dtypes: tuple[str, ...]
-    gradient_samples: Samples | None
-    tolerance: str
-    public: str
-    method: str
-    inplace: str
-    out: bool
-    operator: str
-    aliases: tuple[str, ...]
-    result: tuple[str, ...]
+    dtype: str | Formula = DERIVED
+    shape: str | Formula = DERIVED
+    prepare: str = DERIVED
+    kernel: str = ""
+    view: bool = False
+    structural: str = ""
+    composite: Formula | None = None
+    function: Formula | None = None
+    vjp: Formula | None = None
+    jvp: Formula | None = None
+    dynamic_vjp: bool = False
+    differentiable: bool = DERIVED
+    shape_only: tuple[str, ...] = ()
+    not_differentiable: tuple[int, ...] = ()
+    random: bool = False
+    checks_data: bool = False
+    domain: Domain = DERIVED
+    samples: Samples = DERIVED
+    dtypes: tuple[str, ...] = DERIVED
+    gradient_samples: Samples | None = None
+    tolerance: str = DERIVED
+    public: str = DERIVED
+    method: str | bool = False
+    inplace: str | bool = False
+    out: bool = False
+    operator: str = ""
+    aliases: tuple[str, ...] = ()
+    result: tuple[str, ...] = ()
+    schema: Schema = field(init=False)
+    kind: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        schema = parse(self.signature)
+        worked_out: dict[str, Any] = {
+            "schema": schema,
+            "kind": _kind(schema.name, self.view, self.structural, self.composite, self.function),
+            "public": schema.name,
+            "differentiable": any((self.vjp, self.composite, self.function)),
+        }
+        for each in fields(self):
+            name = each.name
+            if not each.init or getattr(self, name) is DERIVED:
+                value = worked_out[name] if name in worked_out else getattr(self.family, name)
+                object.__setattr__(self, name, value)
+
+    @property
+    def name(self) -> str:
+        return self.schema.name
 
     @property
     def short(self) -> str:
         """The public name without its module."""
         return self.public.rsplit(".", 1)[-1]
+
+    @property
+    def method_name(self) -> str:
+        """The Tensor method's name, "" when there is none."""
+        return self.short if self.method is True else self.method or ""
+
+    @property
+    def inplace_name(self) -> str:
+        """The in-place method's name, "" when there is none."""
+        return f"{self.short or self.name}_" if self.inplace is True else self.inplace or ""
 
     @property
     def through(self) -> bool:
@@ -132,90 +173,6 @@ def record(name: str) -> Record:
     return _RECORDS[name]
 
 
-def op(
-    schema: str,
-    *,
-    family: Family,
-    doc: str,
-    example: str,
-    oracle: Formula,
-    dtype: str | Formula | None = None,
-    shape: str | Formula | None = None,
-    prepare: str | None = None,
-    kernel: str = "",
-    view: bool = False,
-    structural: str = "",
-    composite: Formula | None = None,
-    function: Formula | None = None,
-    vjp: Formula | None = None,
-    jvp: Formula | None = None,
-    dynamic_vjp: bool = False,
-    differentiable: bool | None = None,
-    shape_only: tuple[str, ...] = (),
-    not_differentiable: tuple[int, ...] = (),
-    random: bool = False,
-    checks_data: bool = False,
-    domain: Domain | None = None,
-    samples: Samples | None = None,
-    dtypes: tuple[str, ...] | None = None,
-    gradient_samples: Samples | None = None,
-    tolerance: str | None = None,
-    public: str | None = None,
-    method: str | bool = False,
-    inplace: str | bool = False,
-    out: bool = False,
-    operator: str = "",
-    aliases: tuple[str, ...] = (),
-    result: tuple[str, ...] = (),
-) -> OpFunction:
-    """Declares an op; fields as in `Record`, family's values where left out. `public=""` keeps it out of the namespace.
-
-    Raises:
-        RecordError: the record contradicts itself (the text names op and field).
-        SchemaError: the signature cannot be parsed.
-    """
-    parsed = parse(schema)
-    public = parsed.name if public is None else public
-    short = public.rsplit(".", 1)[-1]
-    entry = Record(
-        name=parsed.name,
-        schema=parsed,
-        family=family,
-        doc=doc,
-        example=example,
-        kind=_kind(parsed.name, view, structural, composite, function),
-        dtype=family.dtype if dtype is None else dtype,
-        shape=family.shape if shape is None else shape,
-        prepare=family.prepare if prepare is None else prepare,
-        kernel=kernel,
-        structural=structural,
-        composite=composite,
-        function=function,
-        vjp=vjp,
-        jvp=jvp,
-        dynamic_vjp=dynamic_vjp,
-        differentiable=_differentiable(differentiable, vjp, composite, function),
-        shape_only=shape_only,
-        not_differentiable=not_differentiable,
-        random=random,
-        checks_data=checks_data,
-        oracle=oracle,
-        domain=domain or family.domain,
-        samples=samples or family.samples,
-        dtypes=family.dtypes if dtypes is None else dtypes,
-        gradient_samples=gradient_samples,
-        tolerance=tolerance or family.tolerance,
-        public=public,
-        method=(short if method is True else method) or "",
-        inplace=f"{short or parsed.name}_" if inplace is True else inplace or "",
-        out=out,
-        operator=operator,
-        aliases=aliases,
-        result=result,
-    )
-    return _register(entry)
-
-
 def _kind(name: str, view: bool, structural: str, composite: object, function: object) -> str:
     given = {"view": view, "structural": structural, "composite": composite, "function": function}
     chosen = [kind for kind, value in given.items() if value]
@@ -224,12 +181,6 @@ def _kind(name: str, view: bool, structural: str, composite: object, function: o
             f"[{name}] more than one implementation: got {' and '.join(chosen)}, expected at most one."
         )
     return chosen[0] if chosen else "kernel"
-
-
-def _differentiable(stated: bool | None, vjp: object, composite: object, function: object) -> bool:
-    if stated is not None:
-        return stated
-    return vjp is not None or composite is not None or function is not None
 
 
 def _register(entry: Record) -> OpFunction:
@@ -257,7 +208,7 @@ def _register(entry: Record) -> OpFunction:
         output_differentiable=outputs,
         random=entry.random,
         checks_data=entry.checks_data,
-        inplace_ok=bool(entry.inplace),
+        inplace_ok=bool(entry.inplace_name),
         out_ok=entry.out,
     )
     _RECORDS[entry.name] = entry
@@ -274,9 +225,9 @@ def _validate(entry: Record) -> None:
         raise RecordError(
             f"[{name}] unknown tolerance class {entry.tolerance!r}: expected one of {sorted(TOLERANCES)}."
         )
-    for field in ("doc", "example"):
-        if not getattr(entry, field).strip():
-            raise RecordError(f"[{name}] field {field!r} is empty.")
+    for told in ("doc", "example"):
+        if not getattr(entry, told).strip():
+            raise RecordError(f"[{name}] field {told!r} is empty.")
     if not entry.dtypes:
         raise RecordError(
             f"[{name}] field 'dtypes' is empty: name at least one dtype that the samples are drawn in."
@@ -314,3 +265,21 @@ def _validate_formula(entry: Record, field: str, formula: Formula, positional: i
             f"[{entry.name}] {field} has parameters {unknown} after its {positional} tensors, which are not "
             f"attributes: expected some of {sorted(attributes)}."
         )
+
+
+def _declaring(record: Callable[Fields, Record]) -> Callable[Fields, OpFunction]:
+    """`op` takes what `Record` takes; the fields are stated there and nowhere else."""
+
+    def op(*arguments: Fields.args, **fields: Fields.kwargs) -> OpFunction:
+        """Declares an op with the fields of a `Record` and returns its function.
+
+        Raises:
+            RecordError: the record contradicts itself (the text names op and field).
+            SchemaError: the signature cannot be parsed.
+        """
+        return _register(record(*arguments, **fields))
+
+    return op
+
+
+op = _declaring(Record)

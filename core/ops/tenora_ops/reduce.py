@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_ops.families import COMPOSITE
 from tenora_ops.formula import conj, count, is_complex, max_number, min_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along, exact_mean, exact_sum, reduced, variance
@@ -33,7 +34,7 @@ EXTREME = Family("reduce", "same", "reduce_nonempty", "reduce", nonempty_reducti
 INDEX = Family(
     "reduce", "index", "argreduce", "argreduce", one_dim, ORDERED, Domain(-50.0, 50.0, distinct=True)
 )
-STATISTIC = Family("reduce", "", "", "", reductions, REALS, tolerance="statistics")
+STATISTIC = Family("reduce", "float_real", "moments", "plain", reductions, REALS, tolerance="statistics")
 SCAN = Family("scan", "sum", "scan", "scan", one_dim, ALL, tolerance="reduction")
 
 
@@ -161,11 +162,28 @@ amin = op(
     method=True,
     out=True,
 )
+softmax_shift = op(
+    "softmax_shift(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
+    family=EXTREME,
+    shape="reduce",
+    prepare="reduce_lowest",
+    kernel="amax",
+    dtypes=REALS,
+    differentiable=False,
+    samples=reductions,
+    oracle=lambda x, dim=None, keepdim=False: reduced(
+        lambda row: builtins.max(row.tolist(), default=-math.inf), x, dim, keepdim
+    ),
+    doc="amax, and -inf where there is nothing: what softmax and logsumexp subtract before exp.",
+    example="tenora.softmax(tenora.zeros(3, 0), 1)",
+    public="",
+)
 max = op(
     "max(input: Tensor) -> Tensor",
     family=EXTREME,
     dtype="",
     shape="",
+    prepare="",
     composite=lambda x: ops.amax(x),
     samples=lambda draw: [
         sample(draw.array(*s)) for s in ((5,), (3, 4), (), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
@@ -180,6 +198,7 @@ min = op(
     family=EXTREME,
     dtype="",
     shape="",
+    prepare="",
     composite=lambda x: ops.amin(x),
     samples=lambda draw: [
         sample(draw.array(*s)) for s in ((5,), (3, 4), (), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2))
@@ -222,6 +241,7 @@ max_other = op(
     family=EXTREME,
     dtype="",
     shape="",
+    prepare="",
     composite=lambda a, b: ops.maximum(a, b),
     samples=lambda draw: [
         sample(draw.array(*a), draw.array(*b))
@@ -246,6 +266,7 @@ min_other = op(
     family=EXTREME,
     dtype="",
     shape="",
+    prepare="",
     composite=lambda a, b: ops.minimum(a, b),
     samples=lambda draw: [
         sample(draw.array(*a), draw.array(*b))
@@ -347,7 +368,7 @@ all = op(
 )
 count_nonzero = op(
     "count_nonzero(input: Tensor, dim: int[]? = None) -> Tensor",
-    family=STATISTIC,
+    family=COMPOSITE,
     dtypes=BOOLEAN + INTEGERS + FLOATING,
     domain=Domain(-1.0, 1.0),
     composite=lambda x, dim: ops.sum(ops.ne(x, 0), dim),
@@ -439,7 +460,7 @@ std_unbiased = op(
 
 
 def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
-    largest = ops.amax(x, dim, True)
+    largest = ops.softmax_shift(x, dim, True)
     largest = ops.where(ops.eq(ops.abs(largest), math.inf), 0, largest)
     total = ops.log(ops.sum(ops.exp(x - largest), dim, keepdim))
     return total + ops.reshape(largest, total.shape)
@@ -448,6 +469,9 @@ def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
 logsumexp = op(
     "logsumexp(input: Tensor, dim: int[]?, keepdim: bool = False) -> Tensor",
     family=STATISTIC,
+    dtype="promote_float",
+    shape="reduce",
+    prepare="reduce",
     composite=_logsumexp,
     vjp=lambda g, x, r, dim, keepdim: (
         ops.unreduce(g, x, dim, keepdim) * ops.exp(x - ops.unreduce(r, x, dim, keepdim))
@@ -499,6 +523,7 @@ def _reverse_scan(g: Any, dim: Any) -> Any:
 norm = op(
     "norm(input: Tensor, p: float = 2.0, dim: int[]? = None, keepdim: bool = False) -> Tensor",
     family=STATISTIC,
+    shape="norm",
     dtypes=REALS,
     domain=Domain(0.2, 2.0),
     composite=lambda x, p, dim, keepdim: ops.pow(ops.sum(ops.pow(ops.abs(x), p), dim, keepdim), 1.0 / p),

@@ -7,15 +7,15 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_engine import _engine
+from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, ROUNDING, UNARY
 from tenora_ops.formula import is_complex, is_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import each
-from tenora_ops.record import Family, op
+from tenora_ops.record import op
 from tenora_ops.samples import (
-    ALL,
     COMPLEX,
     NONZERO,
-    NUMBERS,
     ORDERED,
     REALS,
     SIGNED,
@@ -23,22 +23,8 @@ from tenora_ops.samples import (
     Domain,
     Draw,
     Sample,
-    binary,
     sample,
-    unary,
 )
-
-BINARY = Family("pointwise", "promote", "broadcast", "pointwise", binary, ALL, tolerance="exact_or_1ulp")
-
-UNARY = Family("pointwise", "promote", "same", "pointwise", unary, NUMBERS, tolerance="exact_or_1ulp")
-
-ROUNDING = Family(
-    "rounding", "promote_real", "same", "pointwise", unary, REALS, Domain(avoid=(0.5, 1.5, -0.5))
-)
-
-COMPOSITE = Family("pointwise", "", "", "", binary, REALS, tolerance="few_ulp")
-
-ORDERED_NUMBERS = tuple(d for d in ORDERED if d != "bool")
 
 
 def bounds(draw: Draw) -> Iterable[Sample]:
@@ -60,6 +46,9 @@ def bounds(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+HALVES = (_engine.float16, _engine.bfloat16)
+
+
 def _divide_rounded(input: Any, other: Any, rounding_mode: str | None) -> Any:
     """Chooses by dtype, which a Program does not know."""
     if rounding_mode is None:
@@ -72,15 +61,23 @@ def _divide_rounded(input: Any, other: Any, rounding_mode: str | None) -> Any:
         )
     floor = ops.floor_divide(input, other)
     if floor.dtype.is_floating_point:
-        return ops.trunc(ops.div(input, other))
+        return _truncated(input, other, floor.dtype)
     inexact = ops.logical_and(ops.ne(ops.remainder(input, other), 0), ops.lt(floor, 0))
     return ops.add(floor, ops.to(inexact, floor.dtype))
+
+
+def _truncated(input: Any, other: Any, dtype: Any) -> Any:
+    """Half types divide in float32: a quotient rounded to half could reach the next whole number."""
+    if dtype not in HALVES:
+        return ops.trunc(ops.div(input, other))
+    wide = [v if is_number(v) else ops.to(v, _engine.float32) for v in (input, other)]
+    return ops.to(ops.trunc(ops.div(*wide)), dtype)
 
 
 div_mode = op(
     "div_mode(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str?) -> Tensor",
     family=COMPOSITE,
-    dtypes=SIGNED + ("float32", "float64"),
+    dtypes=SIGNED + REALS,
     domain=NONZERO,
     function=_divide_rounded,
     samples=lambda draw: [
@@ -107,11 +104,11 @@ sign = op(
     "sign(input: Tensor) -> Tensor",
     family=UNARY,
     dtype="promote_real",
-    dtypes=ORDERED_NUMBERS,
+    dtypes=ORDERED,
     domain=NONZERO,
     vjp=lambda g, x, r: ops.zeros_like(x),
     tolerance="exact",
-    oracle=lambda x: (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype),
+    oracle=lambda x: x if x.dtype == bool else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype),
     doc="-1, 0 or 1.",
     example="tenora.sign(tenora.tensor([3, 0, -2]))",
     method=True,
@@ -121,11 +118,11 @@ sign = op(
 
 sgn = op(
     "sgn(input: Tensor) -> Tensor",
-    family=COMPOSITE,
+    family=UNARY,
     dtypes=REALS + COMPLEX,
     domain=NONZERO,
-    samples=unary,
     composite=lambda x: ops.where(ops.eq(x, 0), 0, x / ops.abs(x)) if is_complex(x) else ops.sign(x),
+    tolerance="few_ulp",
     oracle=lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))),
     doc="x / |x|, 0 at 0: the sign, and its extension to complex numbers.",
     example="tenora.sgn(tenora.tensor([3.0, 0.0, -2.0]))",
@@ -262,10 +259,11 @@ round = op(
 
 frac = op(
     "frac(input: Tensor) -> Tensor",
-    family=COMPOSITE,
+    family=ROUNDING,
+    dtype="float_same",
     domain=Domain(avoid=(-1.0, 0.0, 1.0, 2.0)),
-    samples=unary,
     composite=lambda x: x - ops.trunc(x),
+    vjp=lambda g, x, r: g,
     oracle=each(lambda x: math.fmod(x, 1.0)),
     doc="x - trunc(x).",
     example="tenora.frac(tenora.tensor([1.5, -1.25]))",

@@ -219,6 +219,12 @@ def one_dim(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+def dims(draw: Draw) -> Iterable[Sample]:
+    """A tensor and one dim, which may be empty, or longer than a vector register."""
+    longer = [sample(draw.array(0, 3), 1), sample(draw.array(3, 0), 1), sample(draw.array(2, 70), 1)]
+    return [*one_dim(draw), *longer]
+
+
 def products(draw: Draw) -> Iterable[Sample]:
     """Every rank combination of matmul, an empty contraction, broadcast batches."""
     shapes = [

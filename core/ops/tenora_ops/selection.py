@@ -4,25 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tenora_ops.families import BINARY, COMPOSITE
 from tenora_ops.formula import conj, is_number, ops, sum_to
 from tenora_ops.lazy import np
-from tenora_ops.record import Family, op
+from tenora_ops.record import op
 from tenora_ops.samples import (
-    ALL,
     FLOATING,
     NONZERO,
     NUMBERS,
-    REALS,
     SIGNED,
     Draw,
     Sample,
-    binary,
     sample,
 )
-
-BINARY = Family("pointwise", "promote", "broadcast", "pointwise", binary, ALL, tolerance="exact_or_1ulp")
-
-COMPOSITE = Family("pointwise", "", "", "", binary, REALS, tolerance="few_ulp")
 
 
 def choices(draw: Draw) -> Iterable[Sample]:
@@ -125,10 +119,15 @@ lerp = op(
 
 addcmul = op(
     "addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor",
-    family=COMPOSITE,
+    family=BINARY,
     dtypes=SIGNED + FLOATING,
     samples=three,
     composite=lambda x, a, b, value: x + a * b * value,
+    vjp=lambda g, x, a, b, r, value: (
+        sum_to(g, x),
+        sum_to(g * conj(b) * value, a),
+        sum_to(g * conj(a) * value, b),
+    ),
     oracle=lambda x, a, b, value=1: np.add(x, np.multiply(np.multiply(a, b), value)),
     tolerance="transcendental",
     doc="input + value * tensor1 * tensor2.",
@@ -139,11 +138,17 @@ addcmul = op(
 
 addcdiv = op(
     "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor",
-    family=COMPOSITE,
+    family=BINARY,
+    dtype="promote_float",
     dtypes=FLOATING,
     domain=NONZERO,
     samples=three,
     composite=lambda x, a, b, value: x + a / b * value,
+    vjp=lambda g, x, a, b, r, value: (
+        sum_to(g, x),
+        sum_to(g * value / conj(b), a),
+        sum_to(g * -value * conj(a / (b * b)), b),
+    ),
     oracle=lambda x, a, b, value=1: x + value * np.true_divide(a, b),
     tolerance="transcendental",
     doc="input + value * tensor1 / tensor2.",

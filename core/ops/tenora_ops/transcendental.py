@@ -6,30 +6,15 @@ import cmath
 import math
 from typing import Any
 
+from tenora_ops.families import BINARY_FUNCTION, COMPLEX_FUNCTION_INPUTS, UNARY_FUNCTION
 from tenora_ops.formula import conj, ops, sum_to
 from tenora_ops.oracles import each
-from tenora_ops.record import Family, op
+from tenora_ops.record import op
 from tenora_ops.samples import (
-    COMPLEX,
-    INTEGERS,
     POSITIVE,
-    REALS,
     Domain,
     binary,
-    unary,
 )
-
-REAL_INPUTS = INTEGERS + REALS
-
-UNARY = Family(
-    "transcendental", "promote_float", "same", "pointwise", unary, REAL_INPUTS, tolerance="transcendental"
-)
-
-BINARY = Family(
-    "transcendental", "promote_float", "broadcast", "pointwise", binary, REALS, tolerance="transcendental"
-)
-
-ANY = REAL_INPUTS + COMPLEX
 
 INSIDE = Domain(-0.95, 0.95)
 
@@ -37,8 +22,8 @@ TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 
 exp = op(
     "exp(input: Tensor) -> Tensor",
-    family=UNARY,
-    dtypes=ANY,
+    family=UNARY_FUNCTION,
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     vjp=lambda g, x, r: g * conj(r),
     oracle=each(math.exp, cmath.exp),
     doc="e to the power of x.",
@@ -50,8 +35,8 @@ exp = op(
 
 log = op(
     "log(input: Tensor) -> Tensor",
-    family=UNARY,
-    dtypes=ANY,
+    family=UNARY_FUNCTION,
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     domain=Domain(0.5, 4.0),
     vjp=lambda g, x, r: g / conj(x),
     oracle=each(math.log, cmath.log),
@@ -64,7 +49,7 @@ log = op(
 
 log2 = op(
     "log2(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     domain=Domain(0.5, 4.0),
     composite=lambda x: ops.log(x) * (1.0 / math.log(2.0)),
     vjp=lambda g, x, r: g / (x * math.log(2.0)),
@@ -78,7 +63,7 @@ log2 = op(
 
 log10 = op(
     "log10(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     domain=Domain(0.5, 4.0),
     composite=lambda x: ops.log(x) * (1.0 / math.log(10.0)),
     vjp=lambda g, x, r: g / (x * math.log(10.0)),
@@ -101,7 +86,7 @@ def _log1p(x: Any) -> Any:
 
 log1p = op(
     "log1p(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     domain=Domain(-0.5, 3.0),
     composite=_log1p,
     vjp=lambda g, x, r: g / (x + 1),
@@ -125,7 +110,7 @@ def _expm1(x: Any) -> Any:
 
 expm1 = op(
     "expm1(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     composite=_expm1,
     vjp=lambda g, x, r: g * (r + 1),
     oracle=each(math.expm1),
@@ -138,7 +123,7 @@ expm1 = op(
 
 exp2 = op(
     "exp2(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     composite=lambda x: ops.pow(2.0, x),
     vjp=lambda g, x, r: g * (r * math.log(2.0)),
     oracle=each(lambda x: 2.0**x),
@@ -151,8 +136,8 @@ exp2 = op(
 
 sin = op(
     "sin(input: Tensor) -> Tensor",
-    family=UNARY,
-    dtypes=ANY,
+    family=UNARY_FUNCTION,
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     vjp=lambda g, x, r: g * conj(ops.cos(x)),
     oracle=each(math.sin, cmath.sin),
     doc="Sine of an angle in radians.",
@@ -164,8 +149,8 @@ sin = op(
 
 cos = op(
     "cos(input: Tensor) -> Tensor",
-    family=UNARY,
-    dtypes=ANY,
+    family=UNARY_FUNCTION,
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     vjp=lambda g, x, r: -g * conj(ops.sin(x)),
     oracle=each(math.cos, cmath.cos),
     doc="Cosine of an angle in radians.",
@@ -177,7 +162,7 @@ cos = op(
 
 tan = op(
     "tan(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     domain=Domain(-1.2, 1.2),
     composite=lambda x: ops.sin(x) / ops.cos(x),
     vjp=lambda g, x, r: g * (r * r + 1),
@@ -191,7 +176,7 @@ tan = op(
 
 sinh = op(
     "sinh(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     composite=lambda x: (ops.expm1(x) - ops.expm1(-x)) * 0.5,
     vjp=lambda g, x, r: g * ops.cosh(x),
     oracle=each(math.sinh),
@@ -204,7 +189,7 @@ sinh = op(
 
 cosh = op(
     "cosh(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     composite=lambda x: (ops.exp(x) + ops.exp(-x)) * 0.5,
     vjp=lambda g, x, r: g * ops.sinh(x),
     oracle=each(math.cosh),
@@ -217,7 +202,7 @@ cosh = op(
 
 erf = op(
     "erf(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     vjp=lambda g, x, r: g * (ops.exp(-(x * x)) * TWO_OVER_ROOT_PI),
     oracle=each(math.erf),
     doc="Error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.",
@@ -229,7 +214,7 @@ erf = op(
 
 atan2 = op(
     "atan2(input: Tensor, other: Tensor) -> Tensor",
-    family=BINARY,
+    family=BINARY_FUNCTION,
     domain=POSITIVE,
     samples=lambda draw: [s for s in binary(draw) if all(hasattr(a, "shape") for a in s.arguments)],
     vjp=lambda g, y, x, r: (sum_to(g * (x / (x * x + y * y)), y), sum_to(-g * (y / (x * x + y * y)), x)),
@@ -244,7 +229,7 @@ atan2 = op(
 
 atan = op(
     "atan(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     composite=lambda x: ops.atan2(x * 1.0, ops.ones_like(x * 1.0)),
     vjp=lambda g, x, r: g / (x * x + 1),
     oracle=each(math.atan),
@@ -258,7 +243,7 @@ atan = op(
 
 asin = op(
     "asin(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     domain=INSIDE,
     composite=lambda x: ops.atan2(x * 1.0, ops.sqrt((1 - x) * (x + 1))),
     vjp=lambda g, x, r: g * ops.rsqrt((1 - x) * (x + 1)),
@@ -273,7 +258,7 @@ asin = op(
 
 acos = op(
     "acos(input: Tensor) -> Tensor",
-    family=UNARY,
+    family=UNARY_FUNCTION,
     domain=INSIDE,
     composite=lambda x: ops.atan2(ops.sqrt((1 - x) * (x + 1)), x * 1.0),
     vjp=lambda g, x, r: -g * ops.rsqrt((1 - x) * (x + 1)),
