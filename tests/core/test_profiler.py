@@ -9,6 +9,7 @@ import pytest
 
 import tenora
 from tenora.accelerator import accelerator
+from tenora_engine import _engine
 
 
 def test_a_profile_lists_kernels_in_order_and_nothing_after_it(backend: str) -> None:
@@ -58,3 +59,41 @@ def test_counters_of_a_device_follow_live_tensors() -> None:
     assert cpu.memory_reserved() >= cpu.memory_allocated()
     del a
     assert cpu.memory_allocated() == before
+
+
+def test_a_profile_inside_another_is_refused_and_the_outer_one_goes_on() -> None:
+    a = tenora.ones(4)
+    with tenora.profiler.profile() as outer:
+        a + 1
+        with pytest.raises(RuntimeError, match=r"\[profile\] another profile is running"):
+            with tenora.profiler.profile():
+                pass
+        a * 2
+    assert [event["op"] for event in outer.events if event["kind"] == "kernel"] == ["add", "mul"]
+    with tenora.profiler.profile() as again:
+        a + 1
+    assert len(again.events) == 1
+
+
+def test_fork_rng_leaves_generators_as_they_were() -> None:
+    tenora.manual_seed(5)
+    expected = tenora.rand(3).tolist()
+    tenora.manual_seed(5)
+    for devices in (None, (), ["cpu"], [tenora.device("cpu")]):
+        with tenora.random.fork_rng(devices):
+            tenora.manual_seed(7)
+            tenora.rand(10)
+    with tenora.random.fork_rng(enabled=False):
+        pass
+    assert tenora.rand(3).tolist() == expected
+    with pytest.raises(RuntimeError):
+        with tenora.random.fork_rng(["nowhere:0"]):
+            pass
+
+
+def test_what_is_no_seed_changes_no_generator() -> None:
+    tenora.manual_seed(5)
+    state = tenora.random.get_rng_state().tolist()
+    with pytest.raises(TypeError):
+        _engine.manual_seed("5")
+    assert tenora.random.get_rng_state().tolist() == state

@@ -244,8 +244,9 @@ void add_runtime(PyObject* module) {
     m.def(
         "manual_seed",
         [](const py::object& seed) {
-            manual_seed(PyLong_AsUnsignedLongLongMask(seed.ptr()));
+            uint64_t value = PyLong_AsUnsignedLongLongMask(seed.ptr());
             if (PyErr_Occurred()) throw_python();
+            manual_seed(value);
         },
         arg("seed"));
     add_streams(m);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, ClassVar
 
 from tenora_engine import chrome_trace, ring_start, ring_stop, ring_take, set_no_hidden_copies
 
@@ -12,7 +12,8 @@ from tenora_engine import chrome_trace, ring_start, ring_stop, ring_take, set_no
 class profile:
     """Records every kernel and copy of the process inside a `with` block.
 
-    `events` lists them afterwards, oldest first; `dropped` counts what did not fit into `capacity`.
+    `events` lists them afterwards, oldest first; `dropped` counts what did not fit into `capacity`. There is one ring
+    of events: a profile inside another one is a RuntimeError.
 
     >>> import tenora
     >>> with tenora.profiler.profile() as recorded:
@@ -26,13 +27,22 @@ class profile:
         self.events: list[dict[str, Any]] = []
         self.dropped = 0
 
+    _running: ClassVar[bool] = False
+
     def __enter__(self) -> profile:
+        if profile._running:
+            raise RuntimeError(
+                "[profile] another profile is running: got a second one, expected one at a time. "
+                "End the outer block first."
+            )
         ring_start(self.capacity)
+        profile._running = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        profile._running = False
         ring_stop()
         self.events, self.dropped = ring_take()
 

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tenora_engine import Generator, Tensor, as_tensor_data, default_generator, uint8
+from tenora_engine import (
+    Generator,
+    Tensor,
+    as_tensor_data,
+    default_generator,
+    device,
+    device_count,
+    space_names,
+    uint8,
+)
 from tenora_engine import manual_seed as _seed_all_devices
 
 __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
@@ -57,11 +66,34 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 @contextmanager
-def fork_rng(devices: Iterable[Any] = (), enabled: bool = True) -> Iterator[None]:
-    """Draws inside the block leave the default generator as it was."""
-    state = get_rng_state() if enabled else None
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
+    """Draws inside the block leave the default generators as they were: the host's and those of `devices`.
+
+    `devices`: devices or their names, the host need not be among them; None = the devices whose backends are loaded.
+    `enabled=False`: the block changes nothing.
+
+    >>> import tenora
+    >>> _ = tenora.manual_seed(1)
+    >>> with tenora.random.fork_rng():
+    ...     a = tenora.rand(1)
+    >>> bool(a == tenora.rand(1))
+    True
+    """
+    generators = _generators(devices) if enabled else []
+    states = [generator.get_state() for generator in generators]
     try:
         yield
     finally:
-        if state is not None:
-            set_rng_state(state)
+        for generator, state in zip(generators, states, strict=True):
+            generator.set_state(state)
+
+
+def _generators(devices: Iterable[Any] | None) -> list[Generator]:
+    if devices is None:
+        devices = [
+            f"{space}:{index}"
+            for space in space_names()
+            for index in range(device_count(space))
+            if space != "cpu"
+        ]
+    return [default_generator(), *(default_generator(device(d)) for d in devices)]
