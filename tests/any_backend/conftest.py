@@ -65,11 +65,13 @@ class RecordingEngine:
         return len(self.spaces)
 
     def register_kernel(
-        self, backend: str, op: str, fn: Any, *, dtypes: Any = None, flags: Any = 0, supports: Any = None
+        self, backend: str, op: str, fn: Any, *, dtypes: int = 0x7FFF, flags: int = 0, supports: Any = None
     ) -> None:
         self.kernels.append((backend, op, dtypes, flags))
 
-    def load_native_backend(self, path: str, expected_name: str = "") -> Mapping[str, Any]:
+    def load_native_backend(
+        self, path: str, expected_name: str = "", options: Mapping[str, str] | None = None
+    ) -> Mapping[str, Any]:
         told = {
             "name": expected_name,
             "abi_version": 1,

@@ -92,9 +92,9 @@ def test_wrong_arguments_are_named(call: Any, words: list[str]) -> None:
 
 def test_numbers_that_do_not_fit() -> None:
     x = tenora.tensor([1])
-    with pytest.raises(RuntimeError, match="64 bits"):
+    with pytest.raises(RuntimeError, match=r"\[add\] integer is out of range"):
         x + 2**70
-    with pytest.raises(RuntimeError, match="64 bits"):
+    with pytest.raises(RuntimeError, match=r"\[view\] integer is out of range"):
         x.view(2**70)
     with pytest.raises(IndexError):
         x[2**62]

@@ -188,12 +188,17 @@ def test_python_node_errors() -> None:
 
 
 def test_saved_tensor_checks_its_version() -> None:
-    x = tenora.ones(2)
-    saved = _engine.SavedTensor(x)
+    x, w = tenora.ones(2), tenora.ones(2, requires_grad=True)
+    context = Context(1.0)
+    (y,) = _engine.python_node(context, [x, w], [x * 2], save=[x, None])
+    saved, none = context._saved  # type: ignore[attr-defined]
+    assert none is None and y.requires_grad
     assert saved.unpack() is x
     x.add_(1)
     with pytest.raises(RuntimeError, match="modified"):
         saved.unpack()
+    with pytest.raises(TypeError):
+        _engine.SavedTensor()
 
 
 def test_modes_nest_and_restore() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,58 @@ def fill_a_cache() -> None:
         h = cache[: i + 1].transpose(0, 1) @ (cache[: i + 1] @ h)
 
 
+class Scale(tenora.autograd.Function):
+    """Saves both operands, or the one it writes."""
+
+    @staticmethod
+    def forward(ctx: Any, x: tenora.Tensor, w: tenora.Tensor) -> tenora.Tensor:
+        ctx.save_for_backward(x, w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx: Any, g: tenora.Tensor) -> tuple[tenora.Tensor, tenora.Tensor]:
+        x, w = ctx.saved_tensors
+        return g * w, g * x
+
+
+def write_what_a_function_saved() -> None:
+    w, x = weight(3), tenora.ones(3)
+    x.add_(Scale.apply(x, w))
+
+
+def write_base_of_what_a_function_saved() -> None:
+    w, x = weight(3), tenora.ones(2, 3)
+    x.mul_(Scale.apply(x[0], w))
+    x[1].add_(Scale.apply(x[0] * 2, w))
+
+
+def write_what_was_a_leaf() -> None:
+    w, x = weight(3), weight(3)
+    y = x * w
+    x.requires_grad_(False)
+    x.add_(y)
+
+
+def write_what_was_a_detached_leaf() -> None:
+    x = weight(3)
+    y = Scale.apply(x, x * 2)
+    x.detach_()
+    x.add_(y)
+
+
+def write_base_of_a_leaf() -> None:
+    base = tenora.ones(2, 3)
+    x = base[0].requires_grad_()
+    y = x * x
+    base.add_(y)
+
+
 CASES = [
+    write_what_a_function_saved,
+    write_base_of_what_a_function_saved,
+    write_what_was_a_leaf,
+    write_what_was_a_detached_leaf,
+    write_base_of_a_leaf,
     write_operand,
     write_operand_again_and_again,
     write_with_history,
@@ -129,3 +181,22 @@ def test_what_does_not_read_the_old_value_still_differentiates(backend: str) -> 
     assert gradient.tolist() == [1.0, 1.0, 1.0]
     with pytest.raises(RuntimeError, match=r"\[mul\]"):
         y.sum().backward()
+
+
+def test_what_was_a_leaf_still_gets_its_gradient(backend: str) -> None:
+    x = weight(3)
+    y = x * 3
+    x.requires_grad_(False)
+    x.add_(y)
+    x.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [3.0, 3.0, 3.0]
+    assert not x.is_leaf
+
+
+def test_a_gradient_for_a_leaf_that_is_gone_goes_nowhere(backend: str) -> None:
+    x = weight(3)
+    y = x * 3
+    x.requires_grad_(False)
+    x.add_(y)
+    del x
+    y.sum().backward()

@@ -24,3 +24,17 @@ def test_an_old_processor_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     monkeypatch.setattr(_processor.platform, "machine", lambda: "x86_64")
     with pytest.raises(ImportError, match=r"without avx2, bmi1.*expected x86-64-v3"):
         _processor.check_processor()
+
+
+def test_a_build_for_another_processor_is_not_judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    old = tmp_path / "cpuinfo"
+    old.write_text(OLD)
+    (tmp_path / "_march.txt").write_text("native\n")
+    folders = [str(tmp_path / "nowhere"), str(tmp_path)]
+    assert _processor.compiled_for(folders) == "native"
+    assert _processor.compiled_for([]) == "x86-64-v3"
+    monkeypatch.setattr(_processor, "Path", lambda name: old if "cpuinfo" in str(name) else Path(name))
+    monkeypatch.setattr(_processor.platform, "machine", lambda: "x86_64")
+    _processor.check_processor(folders)
+    with pytest.raises(ImportError, match="expected x86-64-v3"):
+        _processor.check_processor([])

@@ -1,13 +1,16 @@
 // The table of the backend: instruction set, memory, kernels.
 //
 //   - The best instruction set the processor and the system offer is chosen once,
-//     when the library is asked for its table. TENORA_CPU_ISA=baseline|avx2 asks
-//     for less (tests run every set that the machine has).
+//     when the library is asked for its table. The option `isa` (baseline, avx2)
+//     asks for less.
 //   - Memory is aligned to 64 bytes. Tables and kernel entries
 //     are written before the table is handed out, then read-only.
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "kernels.h"
 
@@ -18,8 +21,9 @@ Tables tables;
 namespace {
 
 const char* chosen_set = "baseline";
+char wanted_set[16] = "best";
 
-bool at_most(const char* wanted, const char* set) { return wanted && std::strcmp(wanted, set) == 0; }
+bool at_most(const char* wanted, const char* set) { return std::strcmp(wanted, set) == 0; }
 
 #define TENORA_FILL(set)          \
     set::fill_arithmetic(tables); \
@@ -34,8 +38,7 @@ bool at_most(const char* wanted, const char* set) { return wanted && std::strcmp
     set::fill_steps(tables);      \
     chosen_set = #set;
 
-void choose_instruction_set() {
-    [[maybe_unused]] const char* wanted = std::getenv("TENORA_CPU_ISA");
+void choose_instruction_set([[maybe_unused]] const char* wanted) {
     TENORA_FILL(baseline)
 #if defined(TENORA_X86)
     if (at_most(wanted, "baseline") || !__builtin_cpu_supports("x86-64-v3")) return;
@@ -86,6 +89,24 @@ tnr_space host_space() {
     return space;
 }
 
+// Kernels are chosen once; later only what is so already can be asked for.
+int32_t set_option(const char* option, const char* value, char* error, size_t error_size) {
+    const bool known = std::strcmp(option, "isa") == 0;
+    if (known && (std::strcmp(value, chosen_set) == 0 || std::strcmp(value, wanted_set) == 0)) return TNR_OK;
+    if (error && error_size)
+        std::snprintf(error, error_size,
+                      known ? "%s was chosen when the backend was loaded; set it before the first op"
+                            : "no option of this name; %s is in use",
+                      chosen_set);
+    return TNR_BAD_VALUE;
+}
+
+// The host's word for an option; NULL from one that is older than options.
+const char* option_of(const tnr_host* host, const char* name) {
+    const bool covered = host && host->struct_size >= offsetof(tnr_host, option) + sizeof host->option;
+    return covered && host->option ? host->option(name) : nullptr;
+}
+
 struct Table {
     tnr_space space = host_space();
     const tnr_space* spaces[1] = {&space};
@@ -93,8 +114,8 @@ struct Table {
     std::vector<const tnr_kernel*> pointers;
     tnr_backend backend = {};
 
-    Table() {
-        choose_instruction_set();
+    explicit Table(const char* isa) {
+        choose_instruction_set(isa);
         add_pointwise(kernels);
         add_select(kernels);
         add_copies(kernels);
@@ -117,10 +138,16 @@ struct Table {
         backend.n_spaces = 1;
         backend.n_kernels = static_cast<uint32_t>(pointers.size());
         backend.kernels = pointers.data();
+        backend.set_option = set_option;
     }
 };
 
 }  // namespace
+
+static const Table* new_table(const tnr_host* host) {
+    if (const char* isa = option_of(host, "isa")) std::snprintf(wanted_set, sizeof wanted_set, "%s", isa);
+    return new Table(wanted_set);
+}
 
 const char* instruction_set() { return chosen_set; }
 
@@ -141,7 +168,7 @@ void add_kernel(Kernels& kernels, const char* op, tnr_kernel_fn run, uint32_t dt
 extern "C" TNR_EXPORT const tnr_backend* tenora_backend_init(const tnr_host* host) {
     // Immortal: kernels may be called while other static objects are being destroyed.
     try {
-        static const tenora::cpu::Table* const table = new tenora::cpu::Table();
+        static const tenora::cpu::Table* const table = tenora::cpu::new_table(host);
         if (host && host->log) {
             char line[64];
             std::snprintf(line, sizeof line, "instruction set %s", tenora::cpu::instruction_set());

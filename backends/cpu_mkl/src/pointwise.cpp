@@ -14,7 +14,7 @@ namespace {
 const char* const kZeroDivision = "integer division by zero";
 
 int32_t finish(const tnr_call* call, int32_t status) {
-    return status == TNR_BAD_VALUE ? fail(call, status, kZeroDivision) : status;
+    return status == TNR_ZERO_DIVISION ? fail(call, status, kZeroDivision) : status;
 }
 
 int32_t unary_strided(const tnr_call* call, UnaryRow row, tnr_dtype dtype) {

@@ -147,7 +147,7 @@ int32_t division_row(void* out, const void* a, const void* b, int64_t n, int sid
     const int64_t count = sides == kRightScalar ? (n > 0) : n;
     bool zero = false;
     for (int64_t i = 0; i < count; ++i) zero |= divisor[i] == 0;
-    return zero ? TNR_BAD_VALUE : binary_row<Op, T>(out, a, b, n, sides);
+    return zero ? TNR_ZERO_DIVISION : binary_row<Op, T>(out, a, b, n, sides);
 }
 
 template <class T>

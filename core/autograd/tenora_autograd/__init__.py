@@ -3,7 +3,7 @@
 Importing the package hands the tracer of gradient formulas to the engine.
 """
 
-from tenora_autograd import functional
+from tenora_autograd import functional, graph
 from tenora_autograd.backward import backward, grad
 from tenora_autograd.function import Function, FunctionCtx, once_differentiable
 from tenora_autograd.gradcheck import GradcheckError, gradcheck, gradgradcheck
@@ -35,6 +35,7 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "is_anomaly_enabled",
     "is_grad_enabled",

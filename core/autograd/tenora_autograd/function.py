@@ -171,24 +171,22 @@ def _record(cls: type[Function], ctx: _Node, args: tuple[Any, ...], value: Any) 
         non_differentiable=ctx._non_differentiable,
         name=f"{cls.__name__}Backward",
         materialize_grads=ctx._materialize_grads,
+        save=_tensors_only(ctx._to_save),  # sets ctx._saved
     )
-    ctx._saved = tuple(_saved(tensor, outputs) for tensor in ctx._to_save)
     ctx._to_save = ctx._dirty = ctx._non_differentiable = ()
     for place, tensor in zip(places, given, strict=True):
         values[place] = tensor
     return values[0] if single else type(value)(values)
 
 
-def _saved(tensor: Tensor | None, outputs: Sequence[Tensor]) -> SavedTensor | None:
-    if tensor is None:
-        return None
-    if not isinstance(tensor, Tensor):
-        raise TypeError(
-            f"[Function] save_for_backward takes tensors: got {type(tensor).__name__}. "
-            "Set other values as attributes of ctx."
-        )
-    number = next((i for i, output in enumerate(outputs) if output is tensor), -1)
-    return SavedTensor(tensor, number)
+def _tensors_only(values: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+    for value in values:
+        if value is not None and not isinstance(value, Tensor):
+            raise TypeError(
+                f"[Function] save_for_backward takes tensors: got {type(value).__name__}. "
+                "Set other values as attributes of ctx."
+            )
+    return values
 
 
 def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:

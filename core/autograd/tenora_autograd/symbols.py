@@ -129,7 +129,7 @@ class SymAttr:
             return False
         self.__bool__()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment] # equality means something else here: no keys
 
 
 class Sym:
@@ -248,7 +248,7 @@ class Sym:
     def __invert__(self) -> Any:
         return ops.bitwise_not(self)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment] # equality means something else here: no keys
 
     def __bool__(self) -> NoReturn:
         self.trace.fail("branches on the data of a tensor; a formula that must do so says dynamic_vjp=True")

@@ -33,7 +33,7 @@ from tenora_dispatch.errors import (
     root_cause,
 )
 from tenora_dispatch.manifest import Manifest
-from tenora_dispatch.registry import BackendRegistry
+from tenora_dispatch.registry import BackendRegistry, option_text
 from tenora_dispatch.versions import current, disagreement, own_version
 from tenora_hooks import plugins
 
@@ -308,5 +308,4 @@ def apply_option(engine: Engine, row: BackendRow, option: str, value: object, *,
     if setter is not None:
         setter(option, value)
     elif native:
-        text = str(value).lower() if isinstance(value, bool) else str(value)
-        engine.set_backend_option(row.name, option, text)
+        engine.set_backend_option(row.name, option, option_text(value))

@@ -8,15 +8,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-# Ops whose kernel is given something else than the call: (tensors, attributes), None = as declared.
-_PREPARED: dict[str, tuple[tuple[str, ...] | None, tuple[str, ...] | None]] = {
-    "fill": ((), None),  # the kernel only writes
-    "copy": (("input",), ()),  # the source, broadcast to the output
-    "iota": ((), ("start", "step")),
-    "matmul": (None, ()),
-    "index": (None, ()),
-}
-_RANDOM = ((), ("seed", "offset"))  # two words of the generator
 _TENSOR_TYPE = re.compile(r"\bTensor\b")
 
 
@@ -59,14 +50,19 @@ def parse_signature(info: Mapping[str, object], name: str) -> OpSchema:
         else:
             attributes.append(label.strip())
     results = signature[signature.rindex("->") :].count("Tensor")
-    given, kept = _RANDOM if info.get("random") else _PREPARED.get(name, (None, None))
     return OpSchema(
         name,
-        tuple(tensors) if given is None else given,
+        _prepared(info, "kernel_inputs", tensors),
         variadic,
-        tuple(attributes) if kept is None else kept,
+        _prepared(info, "kernel_attributes", attributes),
         results,
     )
+
+
+def _prepared(info: Mapping[str, object], field: str, declared: list[str]) -> tuple[str, ...]:
+    """What the engine hands the kernel in place of what the signature declares, if it says so."""
+    given = info.get(field)
+    return tuple(declared) if given is None else tuple(str(given).split())
 
 
 def _split(parameters: str) -> list[str]:

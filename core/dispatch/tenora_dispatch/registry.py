@@ -30,6 +30,11 @@ _SPACE_FIELDS = ("device_type", "dlpack_type", "host_accessible", "granule", "al
 _SPACE_METHODS = ("device_count", "alloc", "release", "copy", "memory_info", "synchronize", "wrap")
 
 
+def option_text(value: object) -> str:
+    """An option's value as the C side reads it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 class BackendRegistry:
     """Registers one backend's spaces and kernels with the engine. See `contract.Registry` for the methods."""
 
@@ -60,7 +65,8 @@ class BackendRegistry:
                 "native", f"no file {path}", "a shared library built when the backend was installed"
             )
         try:
-            report = self._engine.load_native_backend(str(path), self.name)
+            options = {name: option_text(value) for name, value in self.options.items()}
+            report = self._engine.load_native_backend(str(path), self.name, options)
         except TenoraError as error:
             kind = IncompatibleBackendError if error.code == "incompatible" else BackendFailedError
             told = str(error).partition("] ")[2] or str(error)

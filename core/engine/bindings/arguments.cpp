@@ -28,18 +28,30 @@ bool is_index_like(PyObject* o) {
     return number && number->nb_index && !PyBool_Check(o);
 }
 
-[[noreturn]] void too_large() {
+[[noreturn]] void too_large(const char* most) {
     PyErr_Clear();
-    raise_kind(ErrorKind::Runtime, "value", "",
-               "integer is out of range: got more than 64 bits, expected -2**63 <= i < 2**63.");
+    raise_kind(
+        ErrorKind::Runtime, "value", "",
+        "integer is out of range: got one of more bits, expected -2**63 <= i < " + std::string(most) + ".");
 }
 
 int64_t long_value(PyObject* o) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    if (overflow) too_large();
+    if (overflow) too_large("2**63");
     if (v == -1 && PyErr_Occurred()) throw_python();
     return v;
+}
+
+// As a number an integer may have 64 bits without a sign.
+Scalar long_scalar(PyObject* o) {
+    int overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    if (v == -1 && PyErr_Occurred()) throw_python();
+    if (!overflow) return Scalar::from_int(v);
+    unsigned long long bits = overflow > 0 ? PyLong_AsUnsignedLongLong(o) : 0;
+    if (overflow < 0 || PyErr_Occurred()) too_large("2**64");
+    return Scalar::from_unsigned(bits);
 }
 
 bool numpy_scalar(PyObject* o, Scalar* out) {
@@ -58,7 +70,7 @@ bool numpy_scalar(PyObject* o, Scalar* out) {
     }
     if (is_index_like(o)) {
         PyRef i = own(PyNumber_Index(o));
-        *out = Scalar::from_int(long_value(i.get()));
+        *out = long_scalar(i.get());
         return true;
     }
     if (!Py_TYPE(o)->tp_as_number->nb_float || name.substr(0, 5) != "float") return false;
@@ -108,7 +120,7 @@ bool to_double(PyObject* o, double* out) {
     }
     Scalar s;
     if (!to_scalar(o, &s) || s.kind == Scalar::Kind::Complex || s.kind == Scalar::Kind::Bool) return false;
-    *out = s.kind == Scalar::Kind::Float ? s.f : double(s.i);
+    *out = s.real();
     return true;
 }
 
@@ -202,7 +214,7 @@ bool to_scalar(PyObject* o, Scalar* out) {
     else if (PyBool_Check(o))
         *out = Scalar::from_bool(o == Py_True);
     else if (PyLong_Check(o))
-        *out = Scalar::from_int(long_value(o));
+        *out = long_scalar(o);
     else if (PyComplex_Check(o))
         *out = Scalar::from_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
     else if (is_numpy_scalar(o))
@@ -225,7 +237,7 @@ bool to_int64(PyObject* o, int64_t* out) {
 
 int64_t int64_argument(PyObject* o, const char* what) {
     int64_t v;
-    if (!to_int64(o, &v))
+    if (!named(what, [&] { return to_int64(o, &v); }))
         raise(PyExc_TypeError, std::string(what) + " is not an integer: got " + type_name(o) + ".");
     return v;
 }
@@ -279,7 +291,7 @@ PyObject* scalar_object(const Scalar& s) {
         case Scalar::Kind::Bool:
             return new_bool(s.i != 0);
         case Scalar::Kind::Int:
-            return check(PyLong_FromLongLong(s.i));
+            return check(s.wide ? PyLong_FromUnsignedLongLong(uint64_t(s.i)) : PyLong_FromLongLong(s.i));
         case Scalar::Kind::Float:
             return check(PyFloat_FromDouble(s.f));
         default:
@@ -305,6 +317,7 @@ PyObject* attribute_object(const Attr& attr) {
             return text({attr.value.string, attr.count}).release();
         case TNR_ATTR_SCALAR:
             if (attr.dtype == TNR_BOOL) return new_bool(attr.value.i64 != 0);
+            if (attr.dtype == TNR_U64) return check(PyLong_FromUnsignedLongLong(uint64_t(attr.value.i64)));
             if (attr.dtype == TNR_I64) return check(PyLong_FromLongLong(attr.value.i64));
             return check(PyFloat_FromDouble(attr.value.f64));
         default:

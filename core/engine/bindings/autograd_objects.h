@@ -2,6 +2,8 @@
 // gradients.
 #pragma once
 
+#include <vector>
+
 #include "python_common.h"
 #include "tenora/tape.h"
 
@@ -9,10 +11,14 @@ namespace tenora::python {
 
 PyObject* node_object(Node* node);  // new reference; None for null
 void ready_node_type(PyObject* module);
-void ready_saved_tensor_type(PyObject* module);
+void ready_saved_tensor_type(PyObject* module);  // saved_tensor.cpp
 void ready_grad_mode_types(PyObject* module);
 void install_function_hooks();  // function_node.cpp
-void install_trace_hooks();     // anomaly.cpp
+void install_saved_hooks();     // saved_tensor.cpp
+// New tuple of SavedTensors (None where an item is None), one per tensor of the sequence; `node` knows them.
+PyObject* save_for_node(Node* node, PyObject* tensors, const std::vector<TensorRef>& inputs,
+                        const std::vector<TensorRef>& outputs);
+void install_trace_hooks();  // anomaly.cpp
 
 // The node whose Python backward runs on this thread: a saved result gets its history back from it.
 Node* running_node();

@@ -55,51 +55,19 @@ int register_backend_binding(const std::string& name, const std::string& version
     return b.id;
 }
 
-uint32_t dtype_mask(const py::object& dtypes, const std::string& op) {
-    if (dtypes.is_none()) return TNR_MASK_ALL;
-    if (PyLong_Check(dtypes.ptr())) return uint32_t(int64_argument(dtypes.ptr(), "dtypes"));
-    uint32_t mask = 0;
-    for (const py::handle item : py::reinterpret_steal<py::object>(check(PySequence_Tuple(dtypes.ptr())))) {
-        DType dtype = dtype_argument(item.ptr(), op.c_str());
-        if (dtype != DType::None) mask |= TNR_MASK(int(dtype));
-    }
-    return mask;
-}
-
-uint32_t flag_mask(const py::object& flags, const std::string& op) {
-    static const std::pair<const char*, uint32_t> names[] = {
-        {"strided", TNR_KERNEL_STRIDED},
-        {"negative_strides", TNR_KERNEL_NEGATIVE_STRIDES},
-        {"strided_out", TNR_KERNEL_STRIDED_OUT},
-        {"broadcast", TNR_KERNEL_BROADCAST},
-        {"accumulate", TNR_KERNEL_ACCUMULATE},
-        {"inplace", TNR_KERNEL_INPLACE},
-        {"blocks", TNR_KERNEL_BLOCKS}};
-    if (flags.is_none()) return 0;
-    if (PyLong_Check(flags.ptr())) return uint32_t(int64_argument(flags.ptr(), "flags"));
-    uint32_t mask = 0;
-    for (const py::handle item : py::reinterpret_steal<py::object>(check(PySequence_Tuple(flags.ptr())))) {
-        std::string wanted = to_text(item.ptr());
-        uint32_t bit = 0;
-        for (auto& [name, value] : names) bit |= wanted == name ? value : 0;
-        if (!bit) raise_kind(ErrorKind::Value, "kernel", op, "unknown kernel flag: got '" + wanted + "'.");
-        mask |= bit;
-    }
-    return mask;
-}
-
 void register_kernel_binding(const std::string& backend_name, const std::string& op,
-                             const py::object& function, const py::object& dtypes, const py::object& flags,
+                             const py::object& function, uint32_t dtypes, uint32_t flags,
                              const py::object& supports) {
     BackendId id = backend_id(backend_name);
     KernelEntry entry = python_kernel(op, function.ptr(), supports.ptr(), wrappers[id], backend_name);
-    entry.dtypes = dtype_mask(dtypes, op);
-    entry.flags = flag_mask(flags, op);
+    entry.dtypes = dtypes;
+    entry.flags = flags;
     register_kernel(id, op, entry);
 }
 
-py::dict load_binding(const std::string& path, const std::string& expected) {
-    NativeReport r = load_native_backend(path, expected);
+py::dict load_binding(const std::string& path, const std::string& expected,
+                      const std::map<std::string, std::string>& options) {
+    NativeReport r = load_native_backend(path, expected, options);
     py::dict d;
     d["name"] = r.name;
     d["version"] = r.version;
@@ -202,8 +170,9 @@ void add_backends(PyObject* module) {
           py::kw_only(), arg("wrap") = py::none(), arg("reference") = false);
     m.def("register_space", register_python_space, arg("device_type"), arg("provider"));
     m.def("register_kernel", register_kernel_binding, arg("backend"), arg("op"), arg("fn"), py::kw_only(),
-          arg("dtypes") = py::none(), arg("flags") = py::none(), arg("supports") = py::none());
-    m.def("load_native_backend", load_binding, arg("path"), arg("expected_name") = "");
+          arg("dtypes") = uint32_t(TNR_MASK_ALL), arg("flags") = 0u, arg("supports") = py::none());
+    m.def("load_native_backend", load_binding, arg("path"), arg("expected_name") = "",
+          arg("options") = std::map<std::string, std::string>());
     m.def("set_backend_option", set_backend_option, arg("backend"), arg("option"), arg("value"));
     m.def("shutdown_backends", shutdown_native_backends);
     m.def("set_host_info", set_host_info, arg("tenora_version"), arg("opset_version"));

@@ -87,6 +87,17 @@ DType dtype_of_number(PyObject* o, const Scalar& s) {
     }
 }
 
+// A number for an element of `dtype`; integers of any size become floats where floats are wanted.
+bool number_for(PyObject* o, DType dtype, Scalar* s) {
+    if (PyLong_Check(o) && !PyBool_Check(o) && dtype != DType::None && is_differentiable(dtype)) {
+        double value = PyLong_AsDouble(o);
+        if (value == -1.0 && PyErr_Occurred()) throw_python();
+        *s = Scalar::from_float(value);
+        return true;
+    }
+    return named("tensor", [&] { return to_scalar(o, s); });
+}
+
 void infer(PyObject* object, int depth, DType* dtype) {
     PyRef o = as_list(object);
     if (!o) {
@@ -94,7 +105,7 @@ void infer(PyObject* object, int depth, DType* dtype) {
         Scalar s;
         if (is_tensor(object))
             found = impl_of(object)->dtype;
-        else if (to_scalar(object, &s))
+        else if (number_for(object, DType::None, &s))
             found = dtype_of_number(object, s);
         else
             bad_item(object);
@@ -136,7 +147,7 @@ struct Filler {
         if (is_tensor(object)) return tensor(impl_of(object), depth);
         if (depth == shape.rank) {
             Scalar s;
-            if (!to_scalar(object, &s)) {
+            if (!number_for(object, dtype, &s)) {
                 if (as_list(object)) uneven(depth - 1, -1);
                 bad_item(object);
             }
@@ -144,6 +155,7 @@ struct Filler {
                 raise_kind(ErrorKind::Runtime, "dtype", "tensor",
                            "a complex number does not fit " + std::string(info(dtype).name) + ".");
             }
+            check_range("tensor", s, dtype);
             write_element(at, dtype, s);
             at += item;
             return;
@@ -191,8 +203,9 @@ TensorRef through_numpy(PyObject* o, bool copy) {
 
 TensorRef tensor_from_scalar(PyObject* number, DType dtype) {
     Scalar s;
-    if (!to_scalar(number, &s)) bad_item(number);
+    if (!number_for(number, dtype, &s)) bad_item(number);
     if (dtype == DType::None) dtype = dtype_of_number(number, s);
+    check_range("tensor", s, dtype);
     if (s.kind == Scalar::Kind::Complex && !is_complex(dtype)) {
         raise_kind(ErrorKind::Runtime, "dtype", "tensor",
                    "a complex number does not fit " + std::string(info(dtype).name) + ".");

@@ -141,6 +141,17 @@ TensorRef consume(PyObject* capsule) {
     raise_kind(ErrorKind::Value, "value", "from_dlpack", "expected an unused DLPack capsule.");
 }
 
+// A tuple of two ints, or None: nothing is changed then.
+void pair_argument(PyObject* o, const char* name, int64_t* first, int64_t* second) {
+    if (!o || o == Py_None) return;
+    bool fits = PyTuple_Check(o) && PyTuple_GET_SIZE(o) == 2 && to_int64(PyTuple_GET_ITEM(o, 0), first) &&
+                to_int64(PyTuple_GET_ITEM(o, 1), second);
+    if (!fits)
+        raise_kind(ErrorKind::Type, "type", "__dlpack__",
+                   std::string(name) + " is wrong: got " + type_name(o) +
+                       ", expected None or a tuple of two ints. Pass such a tuple.");
+}
+
 PyRef ask_producer(PyObject* o) {
     PyRef method = own(PyObject_GetAttrString(o, "__dlpack__"));
     PyRef version = own(Py_BuildValue("(ii)", 1, 0)), empty = own(PyTuple_New(0));
@@ -172,16 +183,15 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         TensorRef t(impl_of(self));
         if (tracked(t.get()))
             raise(PyExc_BufferError, "[__dlpack__] the tensor takes part in gradients. Use .detach() first.");
-        long major = 0, minor = 0;
-        if (max_version && max_version != Py_None && !PyArg_ParseTuple(max_version, "ll", &major, &minor))
-            throw_python();
+        int64_t major = 0, minor = 0;
+        pair_argument(max_version, "max_version", &major, &minor);
         if (t->storage->read_only && major < 1)
             raise(PyExc_BufferError,
                   "[__dlpack__] the memory is read-only and the consumer's DLPack cannot say so. Use "
                   ".clone() first.");
         if (dl_device && dl_device != Py_None) {
-            int type = 0, index = 0;
-            if (!PyArg_ParseTuple(dl_device, "ii", &type, &index)) throw_python();
+            int64_t type = 0, index = 0;
+            pair_argument(dl_device, "dl_device", &type, &index);
             if (type != t->dl.device.device_type) {
                 if (type != 1)
                     raise(PyExc_BufferError,
@@ -189,6 +199,9 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
                 t = to_device(t.get(), Device{}, false);
             }
         }
+        if (copy && copy != Py_None && !PyBool_Check(copy))
+            raise_kind(ErrorKind::Type, "type", "__dlpack__",
+                       "copy is wrong: got " + type_name(copy) + ", expected None, True or False.");
         bool copied = copy == Py_True;
         if (copied) t = tensor_from_object(self, DType::None, t->device, true);
         return export_capsule(t.get(), major >= 1, copied);

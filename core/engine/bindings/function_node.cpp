@@ -3,9 +3,7 @@
 //   gradient per
 //     output and wants one gradient or None per input.
 //   - Undefined gradients become zeros, unless the context asked for None (set_materialize_grads(False)).
-//   - A saved output is an alias without history (else node -> output -> node would never go); while its node
-//   runs,
-//     `unpack` gives it its history back.
+//   - What it saves for backward lies in SavedTensor objects (saved_tensor.cpp), which the node knows of too.
 
 #include <algorithm>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "payload.h"
 #include "tenora/dispatch.h"
 #include "tenora/hooks.h"
+#include "tenora/modes.h"
 #include "tensor_object.h"
 
 namespace tenora::python {
@@ -108,9 +107,6 @@ struct FunctionCall {
                            "mark_dirty was given a tensor that is not an input.");
             if (!contains(outputs, t.get()))
                 raise_kind(ErrorKind::Runtime, "autograd", name, "a tensor marked dirty must be returned.");
-            if (t->is_view)
-                raise_kind(ErrorKind::NotImplemented, "autograd", name,
-                           "writing in place through a view is not supported in a Function.");
             check_inplace(name, t.get(), true);
         }
     }
@@ -121,8 +117,14 @@ struct FunctionCall {
         bool is_input = contains(inputs, t), is_dirty = contains(dirty, t);
         TensorRef out = (is_input && !is_dirty) || (!is_dirty && t->needs_grad()) ? detach(t) : TensorRef(t);
         if (contains(constant, t) || !is_differentiable(t->dtype)) return out;
-        if (is_dirty) cut_saved(out.get(), node);
-        set_history(out.get(), node, uint32_t(k));
+        if (!is_dirty) {
+            set_history(out.get(), node, uint32_t(k));
+            return out;
+        }
+        rebase_history(out.get(), NodeRef(node), uint32_t(k), current_backend(out->device.space));
+        Tensor* base = out->is_view ? out->extra->base.get() : nullptr;
+        if (void* wrapper = base ? base->wrapper.load(std::memory_order_acquire) : nullptr)
+            track(static_cast<PyObject*>(wrapper));
         return out;
     }
 };
@@ -132,13 +134,15 @@ struct FunctionCall {
 Node* running_node() { return current_node; }
 
 PyObject* python_node_binding(PyObject*, PyObject* args, PyObject* kwargs) {
-    PyObject *context, *inputs, *outputs, *dirty = nullptr, *constant = nullptr;
+    PyObject *context, *inputs, *outputs, *dirty = nullptr, *constant = nullptr, *to_save = nullptr;
     const char* name = "Function";
     int materialize = 1;
     static const char* names[] = {
-        "context", "inputs", "outputs", "dirty", "non_differentiable", "name", "materialize_grads", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOsp:python_node", const_cast<char**>(names),
-                                     &context, &inputs, &outputs, &dirty, &constant, &name, &materialize)) {
+        "context",           "inputs", "outputs", "dirty", "non_differentiable", "name",
+        "materialize_grads", "save",   nullptr};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOspO:python_node", const_cast<char**>(names),
+                                     &context, &inputs, &outputs, &dirty, &constant, &name, &materialize,
+                                     &to_save)) {
         return nullptr;
     }
     return guarded([&] {
@@ -154,6 +158,10 @@ PyObject* python_node_binding(PyObject*, PyObject* args, PyObject* kwargs) {
         for (const TensorRef& t : f.outputs)
             payload->result_meta.push_back({{t->shape().begin(), t->shape().end()}, t->dtype, t->device});
         NodeRef node = python_node(payload.release(), raw, int(f.outputs.size()), name);
+        if (to_save) {
+            PyRef saved = PyRef::steal(save_for_node(node.get(), to_save, f.inputs, f.outputs));
+            check_status(PyObject_SetAttrString(context, "_saved", saved.get()));
+        }
         PyRef tuple = own(PyTuple_New(Py_ssize_t(f.outputs.size())));
         for (size_t k = 0; k < f.outputs.size(); ++k) {
             PyObject* wrapper = wrap(f.result(k, node.get()));
@@ -167,89 +175,7 @@ PyObject* python_node_binding(PyObject*, PyObject* args, PyObject* kwargs) {
 void install_function_hooks() {
     hooks().run_python_node = run_python_node;
     hooks().free_python_node = free_python_node;
-}
-
-// ---- SavedTensor
-// --------------------------------------------------------------------------------------------------------
-
-namespace {
-
-struct SavedTensorObject {
-    PyObject_HEAD Tensor* tensor;  // one count; for an output, an alias without history
-    uint32_t version;
-    int output;  // number of the output, -1: an input
-    bool requires_grad;
-};
-
-SavedTensorObject* fields(PyObject* o) { return reinterpret_cast<SavedTensorObject*>(o); }
-PyTypeObject SavedTensorType = {PyVarObject_HEAD_INIT(nullptr, 0) "tenora.SavedTensor",
-                                sizeof(SavedTensorObject)};
-
-PyObject* saved_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-    PyObject* tensor;
-    int output = -1;
-    static const char* names[] = {"tensor", "output", nullptr};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|i:SavedTensor", const_cast<char**>(names), &tensor,
-                                     &output))
-        return nullptr;
-    return guarded([&] {
-        TensorRef t(as_tensor(tensor, "save_for_backward", "tensor"));
-        if (t->inference)
-            raise_kind(ErrorKind::Runtime, "autograd", "save_for_backward",
-                       "inference tensors cannot be saved for backward. Clone them outside inference_mode.");
-        PyRef self = own(type->tp_alloc(type, 0));
-        bool needs = tracked(t.get());
-        if (output >= 0) t = detach(t.get());
-        SavedTensorObject* o = fields(self.get());
-        o->version = t->version();
-        o->output = output;
-        o->requires_grad = needs;
-        o->tensor = t.take();
-        return self.release();
-    });
-}
-
-void saved_dealloc(PyObject* self) {
-    Tensor* t = fields(self)->tensor;
-    Py_TYPE(self)->tp_free(self);
-    if (t) t->release();
-}
-
-PyObject* saved_unpack(PyObject* self, PyObject*) {
-    return guarded([&] {
-        SavedTensorObject* o = fields(self);
-        if (o->tensor->version() != o->version) {
-            std::string_view name = current_node ? current_node->name() : "Function";
-            raise_kind(ErrorKind::Runtime, "version", name,
-                       "a tensor saved for backward was modified in place: got version " +
-                           std::to_string(o->tensor->version()) + ", expected " + std::to_string(o->version) +
-                           ". Clone it before the write.");
-        }
-        if (o->output < 0) return wrap(o->tensor);
-        TensorRef out = alias(o->tensor);
-        if (current_node && uint32_t(o->output) < current_node->n_out && is_differentiable(out->dtype)) {
-            set_history(out.get(), current_node, uint32_t(o->output));
-        }
-        return wrap(std::move(out));
-    });
-}
-
-PyMethodDef saved_methods[] = {
-    {"unpack", saved_unpack, METH_NOARGS, "The tensor; RuntimeError when it was modified since."},
-    {nullptr, nullptr, 0, nullptr}};
-
-}  // namespace
-
-void ready_saved_tensor_type(PyObject* module) {
-    SavedTensorType.tp_doc = PyDoc_STR(
-        "SavedTensor(tensor, output=-1): a tensor kept for backward; `output` = its number when it is a "
-        "result.");
-    SavedTensorType.tp_flags = Py_TPFLAGS_DEFAULT;
-    SavedTensorType.tp_new = saved_new;
-    SavedTensorType.tp_dealloc = saved_dealloc;
-    SavedTensorType.tp_methods = saved_methods;
-    check_status(PyType_Ready(&SavedTensorType));
-    check_status(PyModule_AddObjectRef(module, "SavedTensor", reinterpret_cast<PyObject*>(&SavedTensorType)));
+    install_saved_hooks();
 }
 
 }  // namespace tenora::python

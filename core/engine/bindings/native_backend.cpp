@@ -45,6 +45,12 @@ void log_line(int32_t level, const char* backend, const char* message) {
     if (!done) PyErr_Clear();
 }
 
+// Options of the backend that is being loaded. Guarded by the GIL.
+std::map<std::string, std::string>& load_options() {
+    static auto* options = new std::map<std::string, std::string>();
+    return *options;
+}
+
 const tnr_host* host() {
     static tnr_host h{};
     h.struct_size = sizeof h;
@@ -53,6 +59,10 @@ const tnr_host* host() {
     h.tenora_version = host_info.tenora_version.c_str();
     h.opset_version = host_info.opset_version.c_str();
     h.log = log_line;
+    h.option = [](const char* name) -> const char* {
+        auto found = load_options().find(name ? name : "");
+        return found == load_options().end() ? nullptr : found->second.c_str();
+    };
     return &h;
 }
 
@@ -164,9 +174,12 @@ void set_host_info(const std::string& tenora_version, const std::string& opset_v
     host_info = {tenora_version, opset_version};
 }
 
-NativeReport load_native_backend(const std::string& path, const std::string& expected) {
+NativeReport load_native_backend(const std::string& path, const std::string& expected,
+                                 const std::map<std::string, std::string>& options) {
     Checker checker{path, {}};
+    load_options() = options;
     tnr_backend table = checker.copy(checker.open());
+    load_options().clear();
     checker.name = table.name;
     checker.versions(table, expected);
     if (find_backend(table.name) >= 0)

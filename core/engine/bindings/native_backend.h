@@ -1,6 +1,7 @@
 // Backends that are shared libraries.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,9 @@ struct NativeReport {
     int id;
 };
 
-NativeReport load_native_backend(const std::string& path, const std::string& expected);
+// `options`: what the library may ask for while it fills its table.
+NativeReport load_native_backend(const std::string& path, const std::string& expected,
+                                 const std::map<std::string, std::string>& options);
 void set_backend_option(const std::string& backend, const std::string& option, const std::string& value);
 void shutdown_native_backends();  // once, at exit
 void set_host_info(const std::string& tenora_version, const std::string& opset_version);

@@ -85,7 +85,9 @@ PyObject* op_vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf
         for (OpId id : *f->ops) {
             const OpInfo& info = op_info(id);
             Arguments a;
-            Fit fit = bind(*info.signature, args, n_args, kwnames, f->kind == OpKind::Function, a, why);
+            Fit fit = named(info.signature->name, [&] {
+                return bind(*info.signature, args, n_args, kwnames, f->kind == OpKind::Function, a, why);
+            });
             if (fit == Fit::Foreign) return call_foreign(callable, a.foreign, args, n_args, kwnames);
             if (fit == Fit::Yes) {
                 if (f->kind == OpKind::InPlace && (n_args == 0 || !is_tensor(args[0]))) break;

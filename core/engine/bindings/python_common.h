@@ -98,6 +98,20 @@ int guarded_int(F&& f) noexcept {
     }
 }
 
+// Gives an error that does not know its op the name of the one that was called.
+template <class F>
+auto named(std::string_view op, F&& f) {
+    try {
+        return f();
+    } catch (Error& error) {
+        if (error.op.empty() && error.kind != ErrorKind::Python) {
+            error.op = op;
+            if (!error.message.starts_with("[")) error.message = "[" + error.op + "] " + error.message;
+        }
+        throw;
+    }
+}
+
 inline PyObject* new_none() { Py_RETURN_NONE; }
 inline PyObject* new_bool(bool v) { return PyBool_FromLong(v); }
 PyRef text(std::string_view v);           // str

@@ -13,7 +13,9 @@
 
 #include "numpy_api.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "arguments.h"
@@ -241,7 +243,7 @@ int32_t run_guarded(PyKernel& k, const tnr_call* call) {
         what.resize(std::min(what.size(), call->error_size - 1));
         std::memcpy(call->error, what.c_str(), what.size() + 1);
         keep_cause(error);
-        return index ? TNR_INDEX_ERROR : TNR_BAD_VALUE;
+        return index ? TNR_INDEX_ERROR : TNR_ZERO_DIVISION;
     }
 }
 
@@ -282,6 +284,19 @@ int32_t supports(const tnr_call* call) {
 
 }  // namespace
 
+// The attributes that the op's prepare function hands over instead of the declared ones.
+static void keep_prepared(PyKernel& k, std::string_view names) {
+    std::vector<std::string> declared = std::exchange(k.attribute_names, {});
+    std::vector<ParamType> types = std::exchange(k.attribute_types, {});
+    while (!names.empty()) {
+        std::string name(names.substr(0, names.find(' ')));
+        names.remove_prefix(std::min(name.size() + 1, names.size()));
+        auto at = size_t(std::find(declared.begin(), declared.end(), name) - declared.begin());
+        k.attribute_types.push_back(at < declared.size() ? types[at] : ParamType::Int);
+        k.attribute_names.push_back(std::move(name));
+    }
+}
+
 KernelEntry python_kernel(const std::string& op_name, PyObject* function, PyObject* supports_function,
                           PyObject* wrap, const std::string& backend) {
     if (!PyCallable_Check(function))
@@ -295,15 +310,13 @@ KernelEntry python_kernel(const std::string& op_name, PyObject* function, PyObje
     if (supports_function && supports_function != Py_None) k->supports = Py_NewRef(supports_function);
     if (wrap && wrap != Py_None) k->wrap = Py_NewRef(wrap);
     if (const OpInfo* info = find_op_info(op_name)) {
-        if (op(info->id).spec.random) {
-            k->attribute_names = {"seed", "offset"};
-        } else {
-            for (const Param& p : info->signature->params) {
-                if (is_operand(p.type)) continue;
-                k->attribute_names.push_back(p.name);
-                k->attribute_types.push_back(p.type);
-            }
+        for (const Param& p : info->signature->params) {
+            if (is_operand(p.type)) continue;
+            k->attribute_names.push_back(p.name);
+            k->attribute_types.push_back(p.type);
         }
+        const Prepare* prepare = op(info->id).prepare;
+        if (prepare && prepare->attributes) keep_prepared(*k, prepare->attributes);
     }
     KernelEntry entry;
     entry.run = run;

@@ -178,6 +178,11 @@ py::dict op_info_binding(const std::string& name) {
     d["differentiable"] = spec.differentiable;
     d["through"] = spec.through;
     d["random"] = spec.random;
+    // What a kernel is handed in place of the declared operands and attributes; None: those.
+    const Prepare* prepare = op(info->id).prepare;
+    d["kernel_inputs"] = prepare && prepare->inputs ? py::object(py::str(prepare->inputs)) : py::none();
+    d["kernel_attributes"] =
+        prepare && prepare->attributes ? py::object(py::str(prepare->attributes)) : py::none();
     d["inplace_ok"] = spec.inplace_ok;
     d["out_ok"] = spec.out_ok;
     d["result"] = info->results;

@@ -131,7 +131,7 @@ PyObject* element_object(const void* p, DType dtype) {
 
 void write_element(void* p, DType dtype, const Scalar& s) {
     bool floating = s.kind == Scalar::Kind::Float || s.kind == Scalar::Kind::Complex;
-    double real = floating ? s.f : double(s.i);
+    double real = s.real();
     double imag = s.kind == Scalar::Kind::Complex ? s.imag : 0;
     switch (dtype) {
         case DType::Bool:

@@ -1,7 +1,7 @@
 // `x[key]` and `x[key] = value`, parsed natively and turned into recorded ops.
-//   - x[3] is `select`. Ints, slices, None, Ellipsis and bools alone are `basic_index`, one view.
-//   - With tensors, lists or arrays in the key: first the basic part as a view in which they stand as whole
-//   dimensions, then
+//   - x[3] is `select`. Ints, slices, None and Ellipsis alone are `basic_index`, one view.
+//   - With tensors, lists, arrays or bools in the key: first the basic part as a view in which they stand as
+//   whole dimensions, then
 //     `index` (or `index_put` in place on that view).
 //   - basic_index's code: Ellipsis = 0 | None = 1 | int = 2, i | slice = 3, start, stop, step; INT64_MIN =
 //   absent.
@@ -35,7 +35,7 @@ struct Key {
     int64_t consumed = 0;  // dimensions of x that items other than the Ellipsis take
 };
 
-int64_t slice_bound(PyObject* o, const char* what) {
+int64_t slice_bound(PyObject* o) {
     if (o == Py_None) return kAbsent;
     PyRef index = own(PyNumber_Index(o));
     int overflow = 0;
@@ -43,7 +43,6 @@ int64_t slice_bound(PyObject* o, const char* what) {
         PyLong_AsLongLongAndOverflow(index.get(), &overflow);  // Python clips bounds that are too large
     if (overflow) return overflow > 0 ? std::numeric_limits<int64_t>::max() : kAbsent + 1;
     if (v == -1 && PyErr_Occurred()) throw_python();
-    (void)what;
     return v == kAbsent ? kAbsent + 1 : v;
 }
 
@@ -52,8 +51,8 @@ void add_whole(Key& key) { key.code.insert(key.code.end(), {3, kAbsent, kAbsent,
 void add_slice(Key& key, PyObject* o) {
     auto* slice = reinterpret_cast<PySliceObject*>(o);
     PyRef held = PyRef::borrow(o);
-    int64_t start = slice_bound(slice->start, "start"), stop = slice_bound(slice->stop, "stop");
-    int64_t step = slice_bound(slice->step, "step");
+    int64_t start = slice_bound(slice->start), stop = slice_bound(slice->stop);
+    int64_t step = slice_bound(slice->step);
     if (step == 0) raise(PyExc_ValueError, "[index] slice step cannot be zero.");
     key.basic_work |= start != kAbsent || stop != kAbsent || (step != kAbsent && step != 1);
     key.code.insert(key.code.end(), {3, start, stop, step});
@@ -67,14 +66,14 @@ void add_int(Key& key, int64_t i) {
     ++key.consumed;
 }
 
-// True is x[None]; False the same with nothing in it.
+// A bool is a mask of a new dimension: an index of one element or none, which broadcasts with the others.
 void add_bool(Key& key, bool value) {
-    if (!value)
-        raise_kind(ErrorKind::Index, "index", "index",
-                   "False as an index is not supported: use an empty slice.");
     key.code.push_back(1);
     key.basic_work = true;
-    key.entries.emplace_back();
+    key.advanced = true;
+    int64_t count = value, zero = 0;
+    key.entries.push_back(new_tensor({&count, 1}, DType::I64, Device{}));
+    if (count) std::memcpy(key.entries.back()->dl.data, &zero, sizeof zero);
 }
 
 void add_tensor(Key& key, TensorRef t) {
@@ -88,13 +87,9 @@ void add_tensor(Key& key, TensorRef t) {
         return add_int(key, int64_argument(number.get(), "index"));
     }
     int whole = t->dtype == DType::Bool ? t->rank() : 1;
-    if (whole == 0) {  // a 0-d mask indexes a new dimension
-        key.code.push_back(1);
-        key.basic_work = true;
+    if (whole == 0) {
         PyRef truth = PyRef::steal(item_object(t.get()));
-        int64_t count = truth.get() == Py_True, zero = 0;
-        t = new_tensor({&count, 1}, DType::I64, Device{});
-        if (count) std::memcpy(t->dl.data, &zero, sizeof zero);
+        return add_bool(key, truth.get() == Py_True);
     }
     for (int i = 0; i < whole; ++i) add_whole(key);
     key.consumed += whole;
@@ -121,7 +116,7 @@ void add_item(Key& key, PyObject* o, Tensor* self) {
     if (is_tensor(o)) return add_tensor(key, TensorRef(impl_of(o)));
     if (is_ndarray(o) || PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o))
         return add_tensor(key, index_from_sequence(o, self->device));
-    if (to_int64(o, &i)) return add_int(key, i);
+    if (named("index", [&] { return to_int64(o, &i); })) return add_int(key, i);
     Scalar s;
     if (is_number(o) && to_scalar(o, &s) && s.kind == Scalar::Kind::Bool) return add_bool(key, s.i != 0);
     raise_kind(ErrorKind::Index, "type", "index",
@@ -209,7 +204,7 @@ Operand value_operand(PyObject* value, Tensor* self, TensorRef& held) {
         return Operand(held.get());
     }
     Scalar s;
-    if (to_scalar(value, &s)) return Operand(s);
+    if (named("index", [&] { return to_scalar(value, &s); })) return Operand(s);
     held = tensor_from_object(value, self->dtype, self->device, false);
     return Operand(held.get());
 }

@@ -56,8 +56,10 @@ PyObject* run_slot(const Operator& op, std::span<const Operand> in) {
 PyObject* binary_slow(const Operator& op, PyObject* a, PyObject* b) {
     if (!op.info) return Py_NewRef(Py_NotImplemented);
     Operand in[2];
-    Found first = slow_operand(a, in[0]);
-    Found second = first == Found::No ? Found::No : slow_operand(b, in[1]);
+    Found first = named(op.info->signature->name, [&] { return slow_operand(a, in[0]); });
+    Found second = first == Found::No
+                       ? Found::No
+                       : named(op.info->signature->name, [&] { return slow_operand(b, in[1]); });
     if (first == Found::Foreign || second == Found::Foreign) {
         PyObject* args[] = {a, b};
         return call_foreign(op.function, first == Found::Foreign ? a : b, args, 2, nullptr);
@@ -81,7 +83,8 @@ PyObject* inplace(PyObject* self, PyObject* other) {
     return guarded([&]() -> PyObject* {
         const Operator& op = operators[size_t(S)];
         Operand in[2];
-        if (!op.info || !is_tensor(self) || slow_operand(other, in[1]) != Found::Yes)
+        if (!op.info || !is_tensor(self)) return Py_NewRef(Py_NotImplemented);
+        if (named(op.info->signature->name, [&] { return slow_operand(other, in[1]); }) != Found::Yes)
             return Py_NewRef(Py_NotImplemented);
         in[0] = Operand(impl_of(self));
         call_inplace(op.id, impl_of(self), in, op.info->signature->defaults);

@@ -39,13 +39,14 @@ bool is_number(const Attr& a) {
            a.kind == TNR_ATTR_SCALAR;
 }
 bool is_float(const Attr& a) {
-    return a.kind == TNR_ATTR_F64 || (a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_F64);
+    return a.kind == TNR_ATTR_F64 ||  // beyond 63 bits numbers compute as floats
+           (a.kind == TNR_ATTR_SCALAR && (a.dtype == TNR_F64 || a.dtype == TNR_U64));
 }
-double as_double(const Attr& a) { return is_float(a) ? a.value.f64 : double(a.value.i64); }
+double as_double(const Attr& a) { return is_number(a) ? scalar_of(a).real() : 0; }
 
 int64_t as_int(const Attr& a, AttrCode code, std::string_view op) {
     if (!is_number(a)) bad(op, code, "got something else, expected an integer");
-    return is_float(a) ? int64_t(a.value.f64) : a.value.i64;
+    return is_float(a) ? int64_t(as_double(a)) : a.value.i64;
 }
 
 std::span<const int64_t> as_span(const Attr& a, AttrCode code, std::string_view op) {
@@ -263,6 +264,8 @@ Scalar to_scalar(const Attr& a) {
     Scalar s;
     if (a.kind == TNR_ATTR_BOOL || (a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_BOOL))
         s = Scalar::from_bool(a.value.i64 != 0);
+    else if (a.kind == TNR_ATTR_SCALAR && a.dtype == TNR_U64)
+        s = Scalar::from_unsigned(uint64_t(a.value.i64));
     else if (is_float(a))
         s = Scalar::from_float(a.value.f64);
     else

@@ -16,6 +16,27 @@ std::atomic<BackendId> default_backends[kMaxSpaces] = {
     kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend, kNoBackend};
 static_assert(kMaxSpaces == 16);
 
+StatusMeaning meaning_of(int32_t status) {
+    switch (status) {
+        case TNR_OUT_OF_MEMORY:
+            return {ErrorKind::OutOfMemory, "memory"};
+        case TNR_NOT_SUPPORTED:
+            return {ErrorKind::NotSupported, "unsupported"};
+        case TNR_BAD_VALUE:
+            return {ErrorKind::Value, "value"};
+        case TNR_INDEX_ERROR:
+            return {ErrorKind::Index, "index"};
+        case TNR_DEVICE_LOST:
+            return {ErrorKind::DeviceLost, "device_lost"};
+        case TNR_PYTHON_ERROR:
+            return {ErrorKind::Python, "python"};
+        case TNR_ZERO_DIVISION:  // PyTorch: RuntimeError "ZeroDivisionError"
+            return {ErrorKind::Runtime, "value"};
+        default:
+            return {ErrorKind::Runtime, "kernel"};
+    }
+}
+
 namespace {
 
 Backend backends[kMaxBackends];
@@ -116,6 +137,7 @@ void register_kernel(BackendId id, std::string_view name, const KernelEntry& ent
         refuse_kernel(id, name,
                       "kernel exists already: got a second one, expected one per op. Remove one of them.");
     op->kernels[id].store(new KernelEntry(entry), std::memory_order_release);
+    if (entry.python) backends[id].python.store(true, std::memory_order_relaxed);
 }
 
 void set_default_backend(uint8_t space_id, BackendId id) {

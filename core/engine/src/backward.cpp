@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "stack_left.h"
 #include "tenora/hooks.h"
 
 namespace tenora {
@@ -27,13 +28,16 @@ TensorRef ones_like(Tensor* root) {
     return t;
 }
 
-TensorRef root_gradient(const BackwardRequest& r, size_t i) {
+// Made by the backend that made the root.
+TensorRef root_gradient(GraphTask& task, const BackwardRequest& r, size_t i) {
     Tensor* root = r.roots[i];
     if (!tracked(root))
         refuse("leaf", "element " + std::to_string(i) +
                            " of tensors does not require grad and does not have a grad_fn: got " +
                            describe(root) +
                            ". Compute it from tensors with requires_grad=True, outside no_grad().");
+    modes().override_backend[root->device.space] = task.modes.override_backend[root->device.space];
+    if (root->node) use_backend_of(task, root->node);
     Tensor* given = r.grads.empty() ? nullptr : r.grads[i];
     if (!given) return ones_like(root);
     if (!std::ranges::equal(given->shape(), root->shape()))
@@ -108,7 +112,17 @@ std::vector<TensorRef> collect(GraphTask& task, const BackwardRequest& r) {
 
 }  // namespace
 
+// A backward inside a backward (from a hook or a Function) lies on the same stack.
+static void check_depth() {
+    if (!modes().in_backward || stack_left() > kStackReserve) return;
+    refuse("depth",
+           "backward() calls are nested too deeply: got " + std::to_string(stack_left() >> 10) +
+               " KiB of stack left, expected more than " + std::to_string(kStackReserve >> 10) +
+               ". Call backward() less deep in hooks and Functions, or run in a thread with a larger stack.");
+}
+
 std::vector<TensorRef> run_backward(const BackwardRequest& r) {
+    check_depth();
     ModesGuard guard(r.create_graph);
     GraphTask task;
     task.retain_graph = r.retain_graph;
@@ -119,7 +133,7 @@ std::vector<TensorRef> run_backward(const BackwardRequest& r) {
     task.home = worker_device();
     std::vector<TensorRef> grads;
     for (size_t i = 0; i < r.roots.size(); ++i) {
-        grads.push_back(root_gradient(r, i));
+        grads.push_back(root_gradient(task, r, i));
         task.roots.push_back(edge_of(r.roots[i]));
     }
     add_captures(task, r);

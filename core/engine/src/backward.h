@@ -95,6 +95,7 @@ struct GraphTask {
 };
 
 // backward_plan.cpp
+bool backward_runs();                   // anywhere in the process
 void plan(GraphTask& task);             // counts dependencies, marks what is needed
 void release_buffers(GraphTask& task);  // after a failure
 
@@ -127,7 +128,9 @@ TensorRef add_gradients(TensorRef a, TensorRef b,
                         bool create_graph);  // may write into either when it is held alone
 TensorRef match(TensorRef grad, Tensor* like, bool create_graph,
                 std::string_view who);  // sums and casts, or throws
-bool owned_alone(Tensor* t);            // nobody else sees its memory: may be written
+TensorRef match_given(TensorRef grad, Tensor* like, bool create_graph,
+                      std::string_view who);  // from a hook or a Function: never drops an imaginary part
+bool owned_alone(Tensor* t);                  // nobody else sees its memory: may be written
 
 // backward_worker.cpp
 bool runs_in_worker(const GraphTask& task, Device device);

@@ -81,6 +81,14 @@ TensorRef match(TensorRef grad, Tensor* like, bool create_graph, std::string_vie
     return call_one(core_ops().sum_to, pair, create_graph);
 }
 
+TensorRef match_given(TensorRef grad, Tensor* like, bool create_graph, std::string_view who) {
+    if (is_complex(grad->dtype) && !is_complex(like->dtype))
+        fail(ErrorKind::Runtime, "gradient", who,
+             "returned a complex gradient for a real tensor: got " + describe(grad.get()) + ", expected " +
+                 describe(like) + ". Return its real part.");
+    return match(std::move(grad), like, create_graph, who);
+}
+
 void accumulate_grad(Tensor* leaf, TensorRef grad, bool create_graph) {
     Extra& e = extra(leaf);
     GilFriendlyLock lock(leaf_lock(leaf));
@@ -113,15 +121,32 @@ void capture(GraphTask& task, void* target, uint32_t output_nr, const TensorRef&
     }
 }
 
+namespace {
+
+// The tensor that a stand-in passes its gradient on to; null when that is gone.
+TensorRef stood_for(Tensor* stand_in) {
+    GilFriendlyLock lock(side_lock());
+    Tensor* t = stand_in->extra->stands_for.load(std::memory_order_acquire);
+    return t && try_retain(t) ? TensorRef::steal(t) : TensorRef();
+}
+
+}  // namespace
+
 void finish_leaf(GraphTask& task, Tensor* leaf, TensorRef grad) {
     if (!grad) return;
+    TensorRef real;
+    if (leaf->extra && leaf->extra->stand_in_only) [[unlikely]] {
+        real = stood_for(leaf);
+        if (!real) return;
+        leaf = real.get();
+    }
     grad = match(std::move(grad), leaf, task.create_graph, "backward");
     Extra& e = extra(leaf);
     if (e.hooks && hooks().run_hooks) {
         TensorRef before = grad;
         hooks().run_hooks(e.hooks, int(HookKind::Tensor), leaf, grad);
         if (!grad) return;
-        if (grad.get() != before.get()) grad = match(std::move(grad), leaf, task.create_graph, "backward");
+        if (grad.get() != before.get()) grad = match_given(std::move(grad), leaf, task.create_graph, "hook");
     }
     if (task.selective) return capture(task, leaf, 0, grad);  // run_backward() adds it into .grad, if wanted
     accumulate_grad(leaf, std::move(grad), task.create_graph);

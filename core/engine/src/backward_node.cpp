@@ -10,6 +10,23 @@
 
 namespace tenora {
 
+TensorRef restore_saved(Node* n, Tensor* unpacked, size_t slot) {
+    TensorRef t = detach(unpacked);
+    if (slot >= size_t(n->n_out) + n->n_edges) {
+        set_history(t.get(), n, uint32_t(slot - n->n_out - n->n_edges));
+        return t;
+    }
+    const Edge& e = n->edges()[slot - n->n_out];
+    if (Node* from = e.node()) {
+        set_history(t.get(), from, e.output_nr);
+    } else if (Tensor* leaf = e.leaf()) {
+        Operand operand(leaf);
+        Tensor* out = t.get();
+        set_history(out, record_node(op(core_ops().alias), n->backend, 1, {&operand, 1}, {}, {&out, 1}), 0);
+    }
+    return t;
+}
+
 void refuse_freed(Node* n) {
     fail(ErrorKind::Runtime, "freed", n->name(),
          "Trying to backward through the graph a second time (or directly access saved tensors "
@@ -32,6 +49,15 @@ void check_version(Node* n, const Saved& s) {
 
 namespace {
 
+void free_packed(Node* n) {
+    for (Saved* s = n->saved(); s != n->saved() + n->n_saved; ++s) {
+        if (!(s->flags & Saved::kPacked)) continue;
+        void* payload = s->tensor;
+        s->tensor = nullptr;
+        set_payload(&payload, nullptr);
+    }
+}
+
 // The inputs of a node's Program, numbered as the Program does.
 struct Inputs {
     Values<Tensor*, 16> tensors;
@@ -51,6 +77,22 @@ TensorRef with_history(Node* n, Tensor* result, size_t output_nr) {
     return t;
 }
 
+// Runs Python, so without the node's lock: the payloads are immutable until the graph is freed.
+void unpack_packed(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
+    NodeSide* s = n->side.load(std::memory_order_acquire);
+    if (!s || !n->n_saved) return;
+    Saved* item = n->saved();
+    for (uint16_t slot : recorded.data_inputs) {
+        if (slot < n->n_out) continue;
+        Saved& saved = *item++;
+        if (!(saved.flags & Saved::kPacked) || !(p.reads_data[slot] || p.reads_meta[slot])) continue;
+        if (!saved.tensor) refuse_freed(n);
+        TensorRef made = hooks().unpack_saved(saved.tensor);
+        in.own(slot, task.create_graph ? restore_saved(n, made.get(), slot) : detach(made.get()));
+    }
+    if (!task.retain_graph) free_packed(n);
+}
+
 // `recorded` says which slots were saved, `p` (the same, or for fewer gradients) which are read now.
 void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
     if (!n->n_saved) return;
@@ -66,6 +108,8 @@ void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Progr
         Saved& item = *s++;
         if (!item.tensor) continue;
         bool read = p.reads_data[slot] || p.reads_meta[slot], borrowed = item.flags & Saved::kBorrowed;
+        if (item.flags & Saved::kPacked) [[unlikely]]
+            continue;  // by unpack_packed()
         if (p.reads_data[slot]) check_version(n, item);
         if (read && borrowed)
             in.tensors[slot] = item.tensor;
@@ -75,9 +119,11 @@ void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Progr
             in.own(slot, TensorRef(item.tensor));
     }
     if (task.retain_graph) return;
-    for (s = n->saved(); s != n->saved() + n->n_saved; ++s)
+    for (s = n->saved(); s != n->saved() + n->n_saved; ++s) {
+        if (s->flags & Saved::kPacked) continue;
         if (Tensor* t = std::exchange(s->tensor, nullptr); t && !(s->flags & Saved::kBorrowed))
             dropped[count++] = TensorRef::steal(t);
+    }
     n->flags.fetch_or(Node::kFreed, std::memory_order_relaxed);
 }
 
@@ -154,6 +200,7 @@ void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> g
     for (size_t i = 0; i < grads.size(); ++i)
         if (grads[i] && (p.reads_data[i] || p.reads_meta[i])) in.own(i, std::move(grads[i]));
     unpack_saved(task, n, recorded, p, in);
+    unpack_packed(task, n, recorded, p, in);
     if (n->n_meta || n->n_out > 1) unpack_meta(n, recorded, p, in);
     Values<Attr, 8> attrs(size_t(recorded.n_attrs));
     for (size_t i = 0; i < recorded.attr_inputs.size(); ++i) attrs[recorded.attr_inputs[i]] = n->attrs()[i];
@@ -182,7 +229,7 @@ void run_python(GraphTask& task, Node* n, std::span<TensorRef> grads, std::span<
     for (size_t i = 0; i < results.size(); ++i, m = m->next()) {
         MetaTensor like;
         if (results[i] && n->edges()[i])
-            results[i] = match(std::move(results[i]), like.set(*m), task.create_graph, n->name());
+            results[i] = match_given(std::move(results[i]), like.set(*m), task.create_graph, n->name());
     }
     if (!task.retain_graph && hooks().free_python_node) hooks().free_python_node(n);
 }
@@ -194,6 +241,18 @@ void keep_gradient(GraphTask& task, NodeSide::PerOutput& o, const TensorRef& gra
         if (o.retains && try_retain(o.retains)) t = TensorRef::steal(o.retains);
     }
     if (t) accumulate_grad(t.get(), grad, task.create_graph);
+}
+
+// Gradients that a hook of the node replaced must be of the kind of those it was given.
+void run_node_hooks(GraphTask& task, Node* n, NodeSide& s, NodeHookKind kind, std::span<TensorRef> inputs,
+                    std::span<TensorRef> outputs) {
+    bool pre = kind == NodeHookKind::Pre;
+    std::span<TensorRef> replaced = pre ? outputs : inputs;
+    std::vector<TensorRef> before(replaced.begin(), replaced.end());
+    hooks().run_node_hooks(pre ? s.pre_hooks : s.post_hooks, kind, n, inputs, outputs);
+    for (size_t i = 0; i < replaced.size(); ++i)
+        if (before[i] && replaced[i] && before[i].get() != replaced[i].get())
+            replaced[i] = match_given(std::move(replaced[i]), before[i].get(), task.create_graph, n->name());
 }
 
 // Hooks on the tensors that this node made, then retained gradients, then hooks of the node itself.
@@ -210,21 +269,20 @@ void run_pre_hooks(GraphTask& task, Node* n, NodeSide& s, std::span<TensorRef> g
             TensorRef before = grads[i];
             hooks().run_hooks(found.hooks, int(HookKind::Tensor), nullptr, grads[i]);
             if (grads[i] && grads[i].get() != before.get())
-                grads[i] = match(std::move(grads[i]), before.get(), task.create_graph, n->name());
+                grads[i] = match_given(std::move(grads[i]), before.get(), task.create_graph, n->name());
         }
     }
     for (auto& o : s.outputs)
         if (o.retains && o.output_nr < grads.size() && grads[o.output_nr])
             keep_gradient(task, o, grads[o.output_nr]);
-    if (s.pre_hooks && hooks().run_node_hooks)
-        hooks().run_node_hooks(s.pre_hooks, NodeHookKind::Pre, n, {}, grads);
+    if (s.pre_hooks && hooks().run_node_hooks) run_node_hooks(task, n, s, NodeHookKind::Pre, {}, grads);
 }
 
 uint64_t wanted_mask(GraphTask& task, Node* n) {
     uint64_t mask = 0;
     for (size_t i = 0; i < n->n_edges; ++i) {
         const Edge& e = n->edges()[i];
-        if (e && (*task.state(e).marks & (kNeeded | kCaptured))) mask |= uint64_t(1) << (i < 63 ? i : 63);
+        if (e && (*task.state(e).marks & (kNeeded | kCaptured))) mask |= operand_bit(i);
     }
     return mask;
 }
@@ -267,7 +325,7 @@ void run_node(GraphTask& task, Node* n) {
         if (task.anomaly) check_finite(n, results.span());
     }
     if (s && s->post_hooks && hooks().run_node_hooks)
-        hooks().run_node_hooks(s->post_hooks, NodeHookKind::Post, n, results.span(), kept.span());
+        run_node_hooks(task, n, *s, NodeHookKind::Post, results.span(), kept.span());
     for (size_t i = 0; i < n->n_edges; ++i)
         if (const Edge& e = n->edges()[i]) deliver(task, e, std::move(results[i]), n);
 }

@@ -10,16 +10,25 @@ namespace tenora {
 namespace {
 std::atomic<GraphTask*> scratch_owner{nullptr};
 std::atomic<uint64_t> next_id{0};
+std::atomic<int> others{0};  // running tasks that are not the owner of the scratch
 }  // namespace
+
+bool backward_runs() {
+    return scratch_owner.load(std::memory_order_acquire) || others.load(std::memory_order_acquire);
+}
 
 GraphTask::GraphTask() : id(++next_id) {
     GraphTask* none = nullptr;
     scratch = scratch_owner.load(std::memory_order_relaxed) == nullptr &&
               scratch_owner.compare_exchange_strong(none, this, std::memory_order_acq_rel);
+    if (!scratch) others.fetch_add(1, std::memory_order_acq_rel);
 }
 
 GraphTask::~GraphTask() {
-    if (scratch) scratch_owner.store(nullptr, std::memory_order_release);
+    if (scratch)
+        scratch_owner.store(nullptr, std::memory_order_release);
+    else
+        others.fetch_sub(1, std::memory_order_acq_rel);
     for (const Edge& e : roots) {
         if (Node* n = e.node())
             n->release();

@@ -160,11 +160,7 @@ class Loop {
         uint64_t now = now_us();
         if (started_ == 0) started_ = now;
         if (now - started_ < kGilMicroseconds) return;
-        if (n->backend != kNoBackend && core_ops().add != kNoOp) {
-            const KernelEntry* k =
-                op(op(core_ops().add).kernel_op).kernels[n->backend].load(std::memory_order_acquire);
-            if (k && k->python) return;
-        }
+        if (n->backend != kNoBackend && backend(n->backend).python.load(std::memory_order_relaxed)) return;
         gil_.release();
     }
 

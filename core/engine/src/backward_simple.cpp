@@ -69,7 +69,7 @@ TensorRef one_call(GraphTask& task, Node* n, const Program& p, TensorRef grad) {
 bool run_simple(GraphTask& task, Node* n) {
     const Program* p = n->program;
     if (!task.plain || !p || !(p->hands_on || p->one_call) || n->n_out != 1) return false;
-    if (n->side.load(std::memory_order_acquire)) return false;
+    if (n->side.load(std::memory_order_acquire)) return false;  // packed nodes have one
     TensorRef grad = TensorRef::steal(std::exchange(n->buffers()[0], nullptr));
     use_backend_of(task, n);
     if (grad && p->one_call) grad = one_call(task, n, *p, std::move(grad));

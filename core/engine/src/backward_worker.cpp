@@ -62,6 +62,7 @@ class Worker {
         Modes& m = modes();
         m = task.modes;
         m.holds_gil = false;
+        m.saved_hooks = false;  // they belong to the caller's thread
         m.grad = task.create_graph;
         m.in_backward = true;
         NodeSide* s = n->side.load(std::memory_order_acquire);

@@ -22,16 +22,9 @@ namespace {
 
 constexpr int64_t kFastBytes = int64_t(1) << 22;  // beyond, the GIL may have to go: slow path
 
-uint64_t needs_mask(std::span<const Operand> in) {
-    uint64_t needs = 0;
-    for (size_t i = 0; i < in.size(); ++i)
-        if (in[i].tensor && tracked(in[i].tensor)) needs |= 1ull << (i < 63 ? i : 63);
-    return needs;
-}
-
 // A Python number that does not raise the category of `dtype`.
 bool fits(const Scalar& s, DType dtype) {
-    if (!s.weak) return false;
+    if (!s.weak || s.wide) return false;
     switch (s.kind) {
         case Scalar::Kind::Bool:
             return false;  // rare, and the rule of sub refuses them

@@ -42,7 +42,7 @@ void check_result(Call& c) {
         for (const Operand& o : c.in) {
             if (o.tensor != t) continue;
             // An op never returns its operand: recording would overwrite the operand's own history.
-            if (OpId id = find_op("alias") ? find_op("alias")->id : kNoOp; id != kNoOp && c.recording) {
+            if (OpId id = core_ops().alias; id != kNoOp && c.recording) {
                 Operand operand(t);
                 TensorRef r;
                 call(id, {&operand, 1}, {}, &r);
@@ -173,7 +173,7 @@ void widen_operands(Call& c, std::span<Operand> in) {
             in[i] = c.keep(std::move(number));
         }
         if (!t || !t->storage) continue;
-        bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask >> std::min<size_t>(i, 63) & 1);
+        bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask & operand_bit(i));
         DType dtype = promoted ? c.infer.compute : t->dtype;
         if (is_half(dtype)) dtype = DType::F32;
         if (dtype == t->dtype) continue;
@@ -274,7 +274,7 @@ void execute(Call& c, uint64_t needs) {
         c.backend = current_backend(c.infer.device.space);
         if (kind == Implementation::Kernel || kernel_entry(c.op, c.backend)) {
             try {
-                return c.op.prepare(c);
+                return c.op.prepare->run(c);
             } catch (const Declined& d) {
                 why = d;
                 for (int i = 0; i < c.op.spec.n_out; ++i) c.result[i] = nullptr;

@@ -65,6 +65,7 @@ class Walk {
             payload(e->post_accumulate);
             meet(e->grad.load(std::memory_order_acquire));
             meet(e->base.get());
+            meet(e->stand_in.get());
         }
         meet(t->node);
     }
@@ -81,8 +82,13 @@ class Walk {
             meet(n->edges()[i].node());
             meet(n->edges()[i].leaf());
         }
-        for (int i = 0; i < n->n_saved; ++i)
-            if (!(n->saved()[i].flags & Saved::kBorrowed)) meet(n->saved()[i].tensor);
+        for (int i = 0; i < n->n_saved; ++i) {
+            Saved& s = n->saved()[i];
+            if (s.flags & Saved::kPacked)
+                payload(s.tensor);
+            else if (!(s.flags & Saved::kBorrowed))
+                meet(s.tensor);
+        }
     }
 
     GcVisitor& visitor_;

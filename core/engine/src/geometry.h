@@ -14,6 +14,10 @@ int infer_size(const Infer& c, std::span<const int64_t> size, int64_t numel, int
 // Error unless every element of m lies in [0, elements).
 void check_inside(const Infer& c, const OutMeta& m, size_t elements);
 
+// Strides that show `t` with `shape`, size 1 and missing leading dimensions repeated; false when it does not
+// broadcast to that shape. `strides` has room for shape.size().
+bool broadcast_strides(const Tensor* t, std::span<const int64_t> shape, int64_t* strides);
+
 // Two elements of the window share memory for certain (a
 // stride 0 over more than one element, or a pigeonhole).
 bool overlaps_itself(const Tensor* t);

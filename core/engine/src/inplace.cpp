@@ -74,11 +74,7 @@ void bump(Tensor* t) {
 }
 
 uint64_t needs_of(std::span<const Operand> in) {
-    if (!modes().grad || modes().inference) return 0;
-    uint64_t needs = 0;
-    for (size_t i = 0; i < in.size(); ++i)
-        if (in[i].tensor && tracked(in[i].tensor)) needs |= 1ull << (i < 63 ? i : 63);
-    return needs;
+    return modes().grad && !modes().inference ? needs_mask(in) : 0;
 }
 
 bool same_shape(const Tensor* t, std::span<const int64_t> shape) {
@@ -271,7 +267,7 @@ void assign(Tensor* dst, const Operand& src) {
     run_rules(c);
     c.backend = current_backend(dst->device.space);
     TensorRef old = begin_inplace(copy, dst, needs, original, {});
-    if (!src.tensor || src.tensor != dst) copy.prepare(c);
+    if (!src.tensor || src.tensor != dst) copy.prepare->run(c);
     bump(dst);
     if (old) record_inplace(copy, c.backend, dst, old.get(), needs, original, {});
 }
@@ -288,7 +284,7 @@ bool call_accumulate(OpId id, std::span<const Operand> in, std::span<const Attr>
     if (o.spec.implementation != Implementation::Kernel || o.spec.n_out != 1 || !buffer->contiguous)
         return false;
     BackendId used = current_backend(buffer->device.space);
-    if (!can_accumulate(o, used) || o.spec.prepare != "matmul") return false;
+    if (!can_accumulate(o, used) || !o.prepare || !o.prepare->accumulates) return false;
     Call c(o, in, own, &out);
     run_rules(c);
     if (c.meta[0].dtype != buffer->dtype || !same_shape(buffer, c.shape()) ||
@@ -299,7 +295,7 @@ bool call_accumulate(OpId id, std::span<const Operand> in, std::span<const Attr>
     c.backend = used;
     c.accumulate = true;
     try {
-        o.prepare(c);
+        o.prepare->run(c);
     } catch (const Declined&) {
         return false;
     }

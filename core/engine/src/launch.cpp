@@ -89,6 +89,14 @@ class Runner {
         return l_.out[0]->dtype;
     }
 
+    DType number_dtype(const Scalar& s) const {
+        DType dtype = scalar_dtype();
+        if (!s.wide || !is_integral(dtype) || dtype == DType::U64) return dtype;
+        fail(ErrorKind::Runtime, "value", l_.op.display(),
+             text("number is out of range: got ", std::to_string(uint64_t(s.i)), ", expected what fits ",
+                  dtype, ". Use uint64 or a floating dtype."));
+    }
+
     // Slots are large: made where and when one is needed.
     Slot& new_slot() {
         if (inline_used_ < kInlineSlots) return *new (inline_slots_ + sizeof(Slot) * inline_used_++) Slot;
@@ -102,7 +110,7 @@ class Runner {
         if (!o.tensor) {
             if (!o.has_scalar) return nullptr;
             LocalScalar& s = new_slot().scalar;
-            s.reset(o.scalar, scalar_dtype());
+            s.reset(o.scalar, number_dtype(o.scalar));
             call_.host_scalar_mask |= bit;
             return s.get();
         }
@@ -126,13 +134,7 @@ class Runner {
         const Tensor* to = l_.out[0];
         LocalView& v = new_slot().view;
         int64_t strides[kMaxRank];
-        int lead = to->rank() - t->rank();
-        if (lead < 0) refuse_shape(t, to);
-        for (int k = 0; k < to->rank(); ++k) {
-            bool real = k >= lead && t->shape()[size_t(k - lead)] == to->shape()[size_t(k)];
-            if (!real && k >= lead && t->shape()[size_t(k - lead)] != 1) refuse_shape(t, to);
-            strides[k] = real ? t->strides()[size_t(k - lead)] : 0;
-        }
+        if (!broadcast_strides(t, to->shape(), strides)) refuse_shape(t, to);
         v.reset(t, to->shape(), {strides, size_t(to->rank())});
         return fix_layout(v.get());
     }
@@ -287,7 +289,7 @@ void run_kernel(const Op& op, BackendId id, std::span<const Operand> in, std::sp
                 .attr = attr,
                 .out = out,
                 .device = out[0]->device,
-                .preloaded = op.spec.prepare == "preload" || op.spec.prepare == "index_put",
+                .preloaded = op.prepare && op.prepare->preloads,
                 .accumulate = accumulate});
     } catch (const Declined& d) {
         Error e(ErrorKind::NotSupported, "unsupported", std::string(op.display()),
@@ -303,32 +305,9 @@ bool can_accumulate(const Op& op, BackendId id) {
     return entry && (entry->flags & TNR_KERNEL_ACCUMULATE);
 }
 
-static ErrorKind kind_of(int32_t status, std::string_view message) {
-    switch (status) {
-        case TNR_OUT_OF_MEMORY:
-            return ErrorKind::OutOfMemory;
-        case TNR_NOT_SUPPORTED:
-            return ErrorKind::NotSupported;
-        case TNR_BAD_VALUE:
-            // PyTorch: RuntimeError "ZeroDivisionError"
-            return message.find("division by zero") != std::string_view::npos ? ErrorKind::Runtime
-                                                                              : ErrorKind::Value;
-        case TNR_INDEX_ERROR:
-            return ErrorKind::Index;
-        case TNR_DEVICE_LOST:
-            return ErrorKind::DeviceLost;
-        case TNR_PYTHON_ERROR:
-            return ErrorKind::Python;
-        default:
-            return ErrorKind::Runtime;
-    }
-}
-
 void check_status(const Op& op, BackendId id, Device device, int32_t status, const char* message) {
     if (status == TNR_OK) return;
     if (status == TNR_NOT_SUPPORTED) throw Declined{message && *message ? message : "the kernel declined"};
-    static const char* const codes[] = {"",      "kernel", "memory",      "unsupported",
-                                        "value", "index",  "device_lost", "python"};
     if (status == TNR_DEVICE_LOST) {
         lost[device.space].fetch_or(1ull << (device.index & 63));
         any_device_lost.store(true);
@@ -338,8 +317,8 @@ void check_status(const Op& op, BackendId id, Device device, int32_t status, con
                                                           ", expected a working device. Restart the process.")
                                                    : text("kernel failed: got status ", status,
                                                           ", expected 0. See the backend's documentation.");
-    Error e(kind_of(status, what), status > 0 && status < 8 ? codes[status] : "kernel",
-            std::string(op.display()), text("[", op.display(), "] ", what));
+    StatusMeaning meaning = meaning_of(status);
+    Error e(meaning.kind, meaning.code, std::string(op.display()), text("[", op.display(), "] ", what));
     e.backend = backend(id).name;
     throw e;
 }

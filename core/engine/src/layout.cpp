@@ -40,6 +40,18 @@ bool view_strides(std::span<const int64_t> shape, std::span<const int64_t> strid
     return d == -1;
 }
 
+bool broadcast_strides(const Tensor* t, std::span<const int64_t> shape, int64_t* strides) {
+    int lead = int(shape.size()) - t->rank();
+    if (lead < 0) return false;
+    for (int k = 0; k < int(shape.size()); ++k) {
+        int64_t have = k < lead ? 1 : t->dl.shape[k - lead];
+        bool own = k >= lead && have == shape[size_t(k)];
+        if (!own && have != 1) return false;
+        strides[k] = own ? t->dl.strides[k - lead] : 0;
+    }
+    return true;
+}
+
 static int64_t known_product(const Infer& c, std::span<const int64_t> size, int* unknown) {
     int64_t known = 1;
     *unknown = -1;

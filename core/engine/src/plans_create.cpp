@@ -44,6 +44,7 @@ void full(Call& c) {
     DType dtype = dtype_attr(c.infer);
     make(c, span_attr(c.infer, 0, "size"), dtype == DType::None ? dtype_of_number(value) : dtype,
          device_at(c, 3, Device{}));
+    check_range(c.op.display(), value, c.result[0]->dtype);
     fill(c.result[0].get(), value);
 }
 
@@ -67,16 +68,17 @@ void ones_like(Call& c) {
 
 void full_like(Call& c) {
     like(c, 2);
-    fill(c.result[0].get(), scalar_of(c.infer.attr[0]));
+    Scalar value = scalar_of(c.infer.attr[0]);
+    check_range(c.op.display(), value, c.result[0]->dtype);
+    fill(c.result[0].get(), value);
 }
 
-double number(const Scalar& s) { return s.kind == Scalar::Kind::Float ? s.f : double(s.i); }
+bool whole(const Scalar& s) { return s.kind != Scalar::Kind::Float && !s.wide; }
 
 // Elements of [start, end) in steps, rounded up; exact for integers.
 int64_t steps_between(Call& c, const Scalar& start, const Scalar& end, const Scalar& step) {
-    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float &&
-                    step.kind != Scalar::Kind::Float;
-    double a = number(start), b = number(end), s = number(step);
+    bool integral = whole(start) && whole(end) && whole(step);
+    double a = start.real(), b = end.real(), s = step.real();
     if (s == 0 || s != s)
         refuse(c.infer, ErrorKind::Runtime, "value",
                "step is zero: got 0, expected a non-zero step. Pass another step.");
@@ -101,8 +103,7 @@ void arange(Call& c) {
     if (c.infer.attr.size() < 3) int_attr(c.infer, 3, "step");
     Scalar start = scalar_of(c.infer.attr[0]), end = scalar_of(c.infer.attr[1]),
            step = scalar_of(c.infer.attr[2]);
-    bool integral = start.kind != Scalar::Kind::Float && end.kind != Scalar::Kind::Float &&
-                    step.kind != Scalar::Kind::Float;
+    bool integral = whole(start) && whole(end) && whole(step);
     DType dtype = dtype_attr(c.infer);
     if (dtype == DType::None) dtype = integral ? DType::I64 : default_dtype();
     int64_t size = steps_between(c, start, end, step);

@@ -26,7 +26,7 @@ void cast_operands(Call& c, std::span<Operand> out) {
         out[i] = c.in[i];
         Tensor* t = c.in[i].tensor;
         if (!t) continue;
-        bool cast_it = compute != DType::None && (c.infer.cast_mask >> std::min<size_t>(i, 63) & 1);
+        bool cast_it = compute != DType::None && (c.infer.cast_mask & operand_bit(i));
         if (cast_it && t->dtype != compute) {
             TensorRef r = new_tensor(t->shape(), compute, t->device);
             BackendId id = t->device == c.infer.device ? c.backend : current_backend(t->device.space);
@@ -185,22 +185,22 @@ void preload(Call& c) {
     run(c, in, out, c.infer.attr, true);
 }
 
-void fill_prepare(Call& c) { fill(c.output(0), scalar_of(c.infer.attr[0])); }
+void fill_prepare(Call& c) {
+    Scalar value = scalar_of(c.infer.attr[0]);
+    check_range(c.op.display(), value, c.output(0)->dtype);
+    fill(c.output(0), value);
+}
 
 void copy_prepare(Call& c) {
     Tensor* o = c.output(0);
-    if (!c.in[1].tensor) return fill(o, c.in[1].scalar);
+    if (!c.in[1].tensor) {
+        check_range(c.op.display(), c.in[1].scalar, o->dtype);
+        return fill(o, c.in[1].scalar);
+    }
     Tensor* src = c.in[1].tensor;
     if (src->device != o->device) src = c.keep(to_device(src, o->device, false));
     int64_t strides[kMaxRank];
-    int lead = o->rank() - src->rank();
-    bool fits = lead >= 0;
-    for (int k = 0; fits && k < o->rank(); ++k) {
-        int64_t have = k < lead ? 1 : src->shape()[size_t(k - lead)];
-        if (have != o->shape()[size_t(k)] && have != 1) fits = false;
-        strides[k] = k >= lead && have == o->shape()[size_t(k)] ? src->strides()[size_t(k - lead)] : 0;
-    }
-    if (!fits)
+    if (!broadcast_strides(src, o->shape(), strides))
         fail(ErrorKind::Runtime, "shape", c.op.display(),
              text("source does not broadcast: got ", describe(src), ", expected a shape that broadcasts to ",
                   o->shape(), ". Reshape or expand the source."));
@@ -282,25 +282,33 @@ void prepare_index(Call& c);
 void prepare_index_put(Call& c);
 void prepare_index_select(Call& c);
 
-static const PrepareName table[] = {
-    {"pointwise", plain},
-    {"plain", plain},
-    {"scan", plain},
-    {"gather", gather},
-    {"reduce", reduce},
-    {"reduce_lowest", reduce_lowest},
-    {"argreduce", argreduce},
-    {"matmul", matmul},
-    {"preload", preload},
-    {"fill", fill_prepare},
-    {"copy", copy_prepare},
-    {"random", random_prepare},
-    {"iota", iota},
-    {"index", prepare_index},
-    {"index_put", prepare_index_put},
-    {"index_select", prepare_index_select},
+static const Prepare table[] = {
+    {.name = "pointwise", .run = plain, .shape_rules = "broadcast same", .pointwise = true},
+    {.name = "plain", .run = plain},
+    {.name = "scan", .run = plain},
+    {.name = "gather", .run = gather, .shape_rules = "gather"},
+    {.name = "reduce", .run = reduce, .shape_rules = "reduce reduce_nonempty"},
+    {.name = "reduce_lowest", .run = reduce_lowest},
+    {.name = "argreduce", .run = argreduce, .shape_rules = "argreduce"},
+    {.name = "matmul",
+     .run = matmul,
+     .shape_rules = "mm bmm mv dot matmul",
+     .attributes = "",
+     .accumulates = true},
+    {.name = "preload", .run = preload, .shape_rules = "scatter", .preloads = true},
+    {.name = "fill", .run = fill_prepare, .inputs = ""},
+    {.name = "copy", .run = copy_prepare, .inputs = "input", .attributes = "", .copies = true},
+    {.name = "random", .run = random_prepare, .inputs = "", .attributes = "seed offset"},
+    {.name = "iota", .run = iota, .shape_rules = "iota", .inputs = "", .attributes = "start step"},
+    {.name = "index", .run = prepare_index, .shape_rules = "index", .attributes = "", .first_index = 1},
+    {.name = "index_put",
+     .run = prepare_index_put,
+     .shape_rules = "index_put",
+     .preloads = true,
+     .first_index = 2},
+    {.name = "index_select", .run = prepare_index_select, .shape_rules = "index_select", .attributes = ""},
 };
 
-std::span<const PrepareName> prepares() { return table; }
+std::span<const Prepare> prepares() { return table; }
 
 }  // namespace tenora

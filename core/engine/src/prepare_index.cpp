@@ -105,15 +105,6 @@ void index_shape_first(LocalView& v, Tensor* t, std::span<const int64_t> strides
     v.reset(t, {shape, size_t(n)}, {moved, size_t(n)});
 }
 
-// Strides that show t broadcast to `shape`.
-void broadcast_strides(const Tensor* t, std::span<const int64_t> shape, int64_t* strides) {
-    int lead = int(shape.size()) - t->rank();
-    for (int k = 0; k < int(shape.size()); ++k)
-        strides[k] = k >= lead && t->shape()[size_t(k - lead)] == shape[size_t(k)]
-                         ? t->strides()[size_t(k - lead)]
-                         : 0;
-}
-
 struct Indices {
     Indices(Call& c, size_t first, const IndexPlan& p) : views(new LocalView[size_t(p.count)]) {
         int64_t strides[kMaxRank];

@@ -157,7 +157,7 @@ ProgramRef ProgramBuilder::finish(std::span<const int> outputs) {
         program_->outputs.push_back(o);
     }
     for (size_t i = 0; i < outputs.size(); ++i)
-        if (outputs[i] >= 0) program_->needs |= uint64_t(1) << (i < 63 ? i : 63);
+        if (outputs[i] >= 0) program_->needs |= operand_bit(i);
     compile(*program_);
     seen_.clear();
     return std::exchange(program_, ProgramRef());

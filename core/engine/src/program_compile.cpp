@@ -103,9 +103,9 @@ void find_accumulable(Program& p) {
     p.accumulable.clear();
     for (const Instruction& in : p.code) {
         if (in.is_attr || in.final_output < 0) continue;
-        const OpSpec& spec = tenora::op(in.op).spec;
-        if (spec.prepare == "matmul" || spec.structural.starts_with("embed") ||
-            spec.name.starts_with("embed") || spec.structural.starts_with("matmul"))
+        const Op& callee = tenora::op(in.op);
+        if ((callee.prepare && callee.prepare->accumulates) || callee.spec.structural.starts_with("embed") ||
+            callee.spec.name.starts_with("embed") || callee.spec.structural.starts_with("matmul"))
             p.accumulable.push_back(uint16_t(in.final_output));
     }
 }
@@ -115,18 +115,16 @@ void find_accumulable(Program& p) {
 void mark_reusable(Program& p) {
     for (Instruction& in : p.code) {
         if (in.is_attr || in.n_out != 1) continue;
-        const OpSpec& spec = tenora::op(in.op).spec;
+        const Op& callee = tenora::op(in.op);
+        const OpSpec& spec = callee.spec;
         std::string_view rule = spec.dtype_rule;
-        bool pointwise =
-            spec.prepare == "pointwise" ||
-            (spec.prepare.empty() && (spec.shape_rule == "broadcast" || spec.shape_rule == "same"));
         bool keeps = rule == "promote" || rule == "promote_no_bool" || rule == "promote_float" ||
                      rule == "promote_real" || rule == "pow" || rule == "float_same" || rule == "same_all";
         bool shapes = spec.shape_rule == "broadcast" || spec.shape_rule == "same";
         bool kernel =
             spec.implementation == Implementation::Kernel && !spec.reads_self_for_inplace && !spec.random;
-        in.reusable = pointwise && keeps && shapes && kernel && spec.n_attr == 0 && spec.shape_only == 0 &&
-                      in.n_in <= 8;
+        in.reusable = callee.pointwise && keeps && shapes && kernel && spec.n_attr == 0 &&
+                      spec.shape_only == 0 && in.n_in <= 8;
         const TensorArg* args = p.tensor_args.data() + in.first_in;
         in.identity_if_one = in.op == core_ops().mul && in.n_in == 2 &&
                              args[0].kind == TensorArg::Kind::Slot &&

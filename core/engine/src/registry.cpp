@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kNameSlots = 2 * kMaxOps;
 std::atomic<Op*> by_name[kNameSlots];
 std::atomic<int> count_ops{0};
-CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp,
+CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp,
                 kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
 
 size_t slot_of(std::string_view name) { return std::hash<std::string_view>()(name) % kNameSlots; }
@@ -63,27 +63,19 @@ void set_fast_path(Op& op) {
         }
 }
 
-std::string default_prepare(const OpSpec& s) {
-    static const std::pair<std::string_view, std::string_view> by_shape[] = {
-        {"broadcast", "pointwise"},
-        {"same", "pointwise"},
-        {"reduce", "reduce"},
-        {"argreduce", "argreduce"},
-        {"reduce_nonempty", "reduce"},
-        {"gather", "gather"},
-        {"scatter", "preload"},
-        {"index", "index"},
-        {"index_put", "index_put"},
-        {"mm", "matmul"},
-        {"bmm", "matmul"},
-        {"mv", "matmul"},
-        {"dot", "matmul"},
-        {"matmul", "matmul"},
-        {"iota", "iota"},
-        {"index_select", "index_select"},
-    };
-    for (auto [shape, prepare] : by_shape)
-        if (shape == s.shape_rule) return std::string(prepare);
+// `word` is one of the words of `list`.
+bool lists(std::string_view list, std::string_view word) {
+    for (size_t from = 0; !word.empty() && from <= list.size();) {
+        size_t end = std::min(list.find(' ', from), list.size());
+        if (list.substr(from, end - from) == word) return true;
+        from = end + 1;
+    }
+    return false;
+}
+
+std::string_view default_prepare(const OpSpec& s) {
+    for (const Prepare& p : prepares())
+        if (lists(p.shape_rules, s.shape_rule)) return p.name;
     return "plain";
 }
 
@@ -123,11 +115,13 @@ void resolve_rules(Op& op) {
         fail(ErrorKind::Value, "registration", s.name,
              text("missing rule: got dtype_rule '", s.dtype_rule, "' and shape_rule '", s.shape_rule,
                   "', expected both for a kernel or view op. Name a rule of each kind."));
-    std::string prepare = s.prepare.empty() ? default_prepare(s) : s.prepare;
-    if (op.has_rules) op.prepare = resolve(s, prepare, "prepare", "prepare:", find_prepare);
-    op.pointwise = op.has_rules && prepare == "pointwise";
-    op.copies = prepare == "copy";
-    op.first_index = s.shape_rule == "index" ? 1 : s.shape_rule == "index_put" ? 2 : 0;
+    std::string prepare = s.prepare.empty() ? std::string(default_prepare(s)) : s.prepare;
+    if (op.has_rules) {
+        op.prepare = resolve(s, prepare, "prepare", "prepare:", find_prepare);
+        op.pointwise = op.prepare->pointwise;
+        op.copies = op.prepare->copies;
+        op.first_index = op.prepare->first_index;
+    }
     if (s.implementation == Implementation::Structural)
         op.plan = resolve(s, s.structural.empty() ? s.name : s.structural, "structural", "plan:", find_plan);
 }
@@ -148,6 +142,7 @@ void note_core_op(const Op& op) {
         {"isfinite", &CoreOps::isfinite},
         {"all", &CoreOps::all},
         {"nonzero", &CoreOps::nonzero},
+        {"alias", &CoreOps::alias},
     };
     for (auto [name, member] : members)
         if (name == op.spec.name) core.*member = op.id;
@@ -226,15 +221,15 @@ std::vector<std::string> rule_names() {
     for (const RuleName& r : dtype_rules()) names.push_back(text("dtype:", r.name));
     for (auto table : {basic_shape_rules(), view_shape_rules(), matmul_shape_rules(), index_shape_rules()})
         for (const RuleName& r : table) names.push_back(text("shape:", r.name));
-    for (const PrepareName& p : prepares()) names.push_back(text("prepare:", p.name));
+    for (const Prepare& p : prepares()) names.push_back(text("prepare:", p.name));
     for (auto table : {layout_plans(), creation_plans(), adjoint_plans()})
         for (const PlanName& p : table) names.push_back(text("plan:", p.name));
     return names;
 }
 
-Prepare find_prepare(std::string_view name) {
-    for (const PrepareName& p : prepares())
-        if (p.name == name) return p.prepare;
+const Prepare* find_prepare(std::string_view name) {
+    for (const Prepare& p : prepares())
+        if (p.name == name) return &p;
     return nullptr;
 }
 

@@ -136,7 +136,7 @@ void div_rule(Infer& c) {
 void pow_rule(Infer& c) {
     DType d = promoted(c);
     if (c.in.size() > 1 && c.in[1].has_scalar && c.in[1].scalar.kind == Scalar::Kind::Int &&
-        c.in[1].scalar.i < 0 && !is_differentiable(d))
+        c.in[1].scalar.i < 0 && !c.in[1].scalar.wide && !is_differentiable(d))
         refuse(c, ErrorKind::Runtime, "value", "integers to negative integer powers are not integers: got ",
                c.in[1].scalar.i, ", expected 0 or more. Cast the tensor to a floating type.");
     finish(c, d, d);
@@ -178,7 +178,7 @@ void like_first(Infer& c) {
     for (size_t i = 1; i < c.in.size(); ++i) {
         Tensor* t = c.in[i].tensor;
         if (t && t->dtype != d && (t->dtype == DType::Bool || t->dtype == DType::I64))
-            c.cast_mask &= ~(1ull << (i < 63 ? i : 63));
+            c.cast_mask &= ~operand_bit(i);
     }
 }
 

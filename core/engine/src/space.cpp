@@ -13,6 +13,7 @@
 #include "deferred.h"
 #include "fork_locks.h"
 #include "host_memory.h"
+#include "internal.h"
 #include "segments.h"
 #include "streams.h"
 #include "tenora/error.h"
@@ -152,25 +153,6 @@ CachingAllocator* make_allocator(const Space& s, uint8_t index) {
     return new SegmentAllocator(device, SegmentPolicy{s.functions.granule, s.functions.alignment});
 }
 
-ErrorKind kind_of(int32_t status) {
-    switch (status) {
-        case TNR_OUT_OF_MEMORY:
-            return ErrorKind::OutOfMemory;
-        case TNR_NOT_SUPPORTED:
-            return ErrorKind::NotSupported;
-        case TNR_BAD_VALUE:
-            return ErrorKind::Value;
-        case TNR_INDEX_ERROR:
-            return ErrorKind::Index;
-        case TNR_DEVICE_LOST:
-            return ErrorKind::DeviceLost;
-        case TNR_PYTHON_ERROR:
-            return ErrorKind::Python;
-        default:
-            return ErrorKind::Runtime;
-    }
-}
-
 }  // namespace
 
 int Space::device_count() const { return functions.device_count(functions.state); }
@@ -258,7 +240,8 @@ void check_status(int32_t status, Device device, std::string_view op, std::strin
                           " (status " + std::to_string(status) + " of backend '" + s.provider +
                           "'), expected success. See the backend's documentation.";
     try {
-        fail(kind_of(status), status == TNR_OUT_OF_MEMORY ? "memory" : "backend", op, std::move(message));
+        fail(meaning_of(status).kind, status == TNR_OUT_OF_MEMORY ? "memory" : "backend", op,
+             std::move(message));
     } catch (Error& error) {
         error.backend = s.provider;
         throw;

@@ -4,6 +4,8 @@
 //   nothing frees.
 //   - Before such a history is attached, those slots get an alias without history and base. It shares the
 //   storage and so the version: reading it as data is refused with the words and the op it would have had.
+//   - An edge to the target as the leaf it was before becomes one to a stand-in, which hands its gradient on
+//   to the target without owning it. Not while a backward runs anywhere, which may stand on that edge.
 //   - Storage::saved is set when a node saves a window on it; while it is not there is no walk.
 //   - The walk follows edges and the present histories of saved tensors. What the target's old history
 //   reaches cannot lead back to the target, so it stops there: a loop of writes does not walk its own past.
@@ -11,6 +13,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "backward.h"
 #include "tape_internal.h"
 
 namespace tenora {
@@ -28,8 +31,16 @@ class Cut {
         while (!open_.empty()) {
             Node* n = open_.back();
             open_.pop_back();
-            for (int i = 0; i < n->n_edges; ++i) meet(n->edges()[i].node());
+            for (int i = 0; i < n->n_edges; ++i) {
+                Edge& e = n->edges()[i];
+                if (e.leaf() && root_of(e.leaf()) == root_ && !backward_runs())
+                    replace_leaf(n, e);
+                else
+                    meet(e.node());
+            }
             for (int i = 0; i < n->n_saved; ++i) visit(n, n->saved()[i]);
+            if (NodeSide* s = n->side.load(std::memory_order_acquire))
+                for (const FunctionSavedRef& f : s->saved) visit(*f);
         }
     }
 
@@ -40,9 +51,41 @@ class Cut {
         if (one_way || seen_.insert(n).second) open_.push_back(n);
     }
 
-    void visit(Node* n, Saved& s) {
-        TensorRef saved = held(n, s);
-        if (!saved) return;
+    void visit(Node* n, Saved& s) { follow(held(n, s)); }
+
+    void visit(FunctionSaved& s) {
+        std::lock_guard lock(s.lock);
+        if (!s.tensor) return;
+        if (root_of(s.tensor.get()) != root_) return follow(s.tensor);
+        cut_.push_back(std::exchange(s.tensor, alias(s.tensor.get())));
+    }
+
+    // Saved tensors that share the leaf's count go with it.
+    void replace_leaf(Node* n, Edge& e) {
+        Tensor* leaf = e.leaf();
+        Extra& x = extra(leaf);
+        if (!x.stand_in) {
+            TensorRef made = alias(leaf);
+            Extra& other = extra(made.get());
+            other.stand_in_only = true;
+            other.stands_for.store(leaf, std::memory_order_release);
+            made->requires_grad = true;
+            GilFriendlyLock lock(side_lock());
+            x.stand_in = std::move(made);
+        }
+        Tensor* stand_in = x.stand_in.get();
+        Busy lock(n);
+        for (int i = 0; i < n->n_saved; ++i) {
+            Saved& s = n->saved()[i];
+            if (s.tensor == leaf && s.flags == Saved::kBorrowed) s.tensor = stand_in;
+        }
+        stand_in->retain();
+        e.set(stand_in);
+        cut_.push_back(TensorRef::steal(leaf));
+    }
+
+    void follow(TensorRef saved) {
+        if (!saved || !(saved->node || saved->is_view)) return;
         if (saved->is_view) {
             NodeRef own;
             {
@@ -61,7 +104,7 @@ class Cut {
         Busy lock(n);
         Tensor* t = s.tensor;
         if (!t || s.flags != Saved::kOwned) return {};
-        if (root_of(t) != root_) return t->node || t->is_view ? TensorRef(t) : TensorRef();
+        if (root_of(t) != root_) return TensorRef(t);
         s.tensor = alias(t).take();
         cut_.push_back(TensorRef::steal(t));  // released after the lock: that may run Python
         return {};

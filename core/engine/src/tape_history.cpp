@@ -51,6 +51,7 @@ void detach_inplace(Tensor* t) {
     if (Node* old = std::exchange(t->node, nullptr)) old->release();
     t->output_nr = 0;
     t->requires_grad = false;
+    if (t->storage) t->storage->saved.store(true, std::memory_order_relaxed);  // as above
 }
 
 void set_requires_grad(Tensor* t, bool value) {
@@ -69,6 +70,8 @@ void set_requires_grad(Tensor* t, bool value) {
         fail(ErrorKind::Runtime, "inference", "requires_grad_",
              "Setting requires_grad=True on inference tensor outside InferenceMode is "
              "not allowed. Clone it to get a normal tensor.");
+    // What was recorded with this leaf may meet it again as a result: cut_saved() must look.
+    if (t->storage && (!value || t->is_view)) t->storage->saved.store(true, std::memory_order_relaxed);
     t->requires_grad = value;
 }
 

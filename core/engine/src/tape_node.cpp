@@ -113,6 +113,10 @@ void Node::destroy(Node* n) {
 void release_autograd(Tensor* t) {
     Extra* e = std::exchange(t->extra, nullptr);
     if (e && e->retains_grad) forget_retained_grad(t);
+    if (e && e->stand_in) [[unlikely]] {
+        GilFriendlyLock lock(side_lock());
+        e->stand_in->extra->stands_for.store(nullptr, std::memory_order_release);
+    }
     if (Node* n = std::exchange(t->node, nullptr)) n->release();
     if (!e) return;
     WorkList& work = work_list();
@@ -125,7 +129,12 @@ void release_autograd(Tensor* t) {
 void release_saved(Saved* saved, size_t count) {
     for (size_t i = 0; i < count; ++i) {
         Tensor* t = std::exchange(saved[i].tensor, nullptr);
-        if (t && !(saved[i].flags & Saved::kBorrowed)) t->release();
+        if (saved[i].flags & Saved::kPacked) [[unlikely]] {
+            void* payload = t;
+            drop_payload(payload);
+        } else if (t && !(saved[i].flags & Saved::kBorrowed)) {
+            t->release();
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "tape_internal.h"
 #include "tenora/error.h"
+#include "tenora/gc_walk.h"
 #include "tenora/hooks.h"
 #include "tenora/modes.h"
 #include "tenora/stream.h"
@@ -59,6 +60,14 @@ NodeSizes measure(const Recording& r) {
     return s;
 }
 
+// saved_tensors_hooks: the node keeps what the user's pack function made of the tensor.
+void pack(Saved& s, Tensor* t, uint32_t flags = 0) {
+    TensorRef bare = detach(t);
+    s.tensor = static_cast<Tensor*>(hooks().pack_saved(bare.get()));
+    s.flags = flags | Saved::kPacked;
+    count_payload(1);
+}
+
 void save(Saved& s, const Recording& r, size_t slot, const Edge* edges) {
     Tensor* t = r.program.dynamic ? r.tensor(slot) : r.existing(slot);
     if (!t) return;  // a number or absent: its place stays empty
@@ -68,10 +77,14 @@ void save(Saved& s, const Recording& r, size_t slot, const Edge* edges) {
              "inference mode to get a normal tensor, and use that in autograd.");
     s.version = t->version();
     if (r.is_result(slot)) {
+        if (modes().saved_hooks) [[unlikely]]
+            return pack(s, t, Saved::kResult);
         s.tensor = alias(t).take();  // without history: no cycle through this node
         s.flags = Saved::kResult;
         return;
     }
+    if (modes().saved_hooks) [[unlikely]]
+        return pack(s, t);
     s.tensor = t;
     s.flags = edges[slot - r.out.size()].leaf() == t ? Saved::kBorrowed : Saved::kOwned;
     if (s.flags == Saved::kBorrowed) return;
@@ -107,6 +120,8 @@ void fill_saved(Node* n, const Recording& r) {
     if (r.out.size() > 1)
         for (Tensor* t : r.out) meta = write_meta(meta, t);
     fill_attrs(n, r, reinterpret_cast<char*>(meta));
+    if (modes().saved_hooks && n->n_saved) [[unlikely]]
+        side(n);  // such a node goes the general way through backward
 }
 
 void fill_rare(Node* n) {
@@ -176,6 +191,10 @@ NodeRef record_node(const Op& op, BackendId backend, uint64_t needs, std::span<c
 void record_uniform(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
                     std::span<const Attr> attr, Tensor* result) {
     if (!(op.spec.output_differentiable & 1) || !is_differentiable(result->dtype)) return;
+    if (is_complex(result->dtype) && std::any_of(in.begin(), in.end(), complex_number)) [[unlikely]] {
+        result->node = record_complex(op, backend, needs, in, attr, {&result, 1}).take();
+        return;
+    }
     ProgramKey key{in.size() | needs << 4, 0};  // what make_key() would find out, at most two operands
     if (is_complex(result->dtype) || !attr.empty()) [[unlikely]]
         key = make_key(op, needs, in, result, attr);

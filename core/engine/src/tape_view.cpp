@@ -176,7 +176,10 @@ void check_inplace(std::string_view op, Tensor* self, bool recording) {
                "Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a "
                "normal tensor.");
     if (!modes().grad) return;
-    if (self->is_view && (recording || hides_history(self))) check_view(op, self);
+    if (self->is_view && (recording || hides_history(self))) {
+        check_view(op, self);
+        require_same_dtype(op, self, self->extra->base.get());
+    }
     if (self->requires_grad && !self->node)
         refuse(op, "leaf",
                "a leaf Variable that requires grad is being used in an in-place operation: got " +
@@ -191,7 +194,6 @@ TensorRef begin_inplace(const Op& op, Tensor* self, uint64_t needs, std::span<co
         fail(ErrorKind::NotImplemented, "gradient", op.display(),
              "it has no gradient, so it cannot change " + describe(self) +
                  " in place while gradients are recorded. Use it under no_grad() or on a detached tensor.");
-    if (self->is_view) require_same_dtype(op.display(), self, self->extra->base.get());
     if (!reads_old_value(op, self, needs, in, attr)) return alias_with_history(self);
     TensorRef old;
     Operand operand(self);
@@ -209,9 +211,12 @@ void record_inplace(const Op& op, BackendId backend, Tensor* self, Tensor* old_s
     std::vector<Operand> operands(in.begin(), in.end());
     for (Operand& o : operands)
         if (o.tensor == self) o.tensor = old_self;
-    NodeRef node = record_node(op, backend, needs, operands, attr, {&self, 1});
+    rebase_history(self, record_node(op, backend, needs, operands, attr, {&self, 1}), 0, backend);
+}
+
+void rebase_history(Tensor* self, NodeRef node, uint32_t output_nr, BackendId backend) {
     cut_saved(self, node.get());
-    set_history(self, node.get(), 0);
+    set_history(self, std::move(node), output_nr);
     if (!self->is_view) return;
     Tensor* base = self->extra->base.get();
     GeometryAttrs g(self, base);

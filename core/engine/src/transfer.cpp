@@ -113,7 +113,9 @@ void fill(Tensor* t, const Scalar& value) {
         v.reset(here ? here.get() : number.get(), t->shape(), {zeros, size_t(t->rank())});
         return copy_into(t, v.get(), id);
     }
-    Attr attr[] = {attr_scalar(value)};
+    bool bits =
+        !value.wide || is_integral(t->dtype);  // kernels that fill floats need not know of wide numbers
+    Attr attr[] = {attr_scalar(bits ? value : Scalar::from_float(value.real()))};
     Tensor* out[] = {t};
     const Op& fill_op = op(need_core(core_ops().fill, "fill", "fill"));
     try {
@@ -140,6 +142,7 @@ struct Transfer {
     const void* src;
     size_t bytes;
     Device from, to;
+    bool wait = true;  // for the copy to end; else the caller keeps both sides alive
 };
 
 void move_bytes(const Transfer& t) {
@@ -165,7 +168,7 @@ void move_bytes(const Transfer& t) {
         fail(status == TNR_DEVICE_LOST ? ErrorKind::DeviceLost : ErrorKind::Runtime, "transfer", "to",
              text("transfer failed: got ", std::string_view(error), " for ", t.from, " to ", t.to,
                   ", expected a working copy. Check the device."));
-    if (stream) synchronize(stream);
+    if (stream && t.wait) synchronize(stream);
     if (begin)
         ring_push({RingKind::Transfer, kNoOp, kNoBackend, false, 0, 0, t.bytes, begin, ring_now(),
                    kind == 0   ? "host to device"
@@ -175,7 +178,9 @@ void move_bytes(const Transfer& t) {
 
 }  // namespace
 
-TensorRef to_device(Tensor* t, Device device, bool) {
+// Pageable host memory may go as soon as the caller returns, so only copies between devices of one type are
+// left to their stream.
+TensorRef to_device(Tensor* t, Device device, bool non_blocking) {
     if (t->device == device) return dense_copy(t, current_backend(device.space));
     if (t->device.space != device.space && t->device.space != 0 && device.space != 0) {
         TensorRef host = to_device(t, Device{}, false);
@@ -183,7 +188,13 @@ TensorRef to_device(Tensor* t, Device device, bool) {
     }
     TensorRef dense = contiguous(t, nullptr);
     TensorRef r = new_tensor(t->shape(), t->dtype, device);
-    move_bytes({r->dl.data, dense->dl.data, size_t(t->numel) * size_of(t->dtype), t->device, device});
+    Stream* stream = current_stream(device);
+    bool later = non_blocking && stream && device.space == t->device.space;
+    move_bytes({r->dl.data, dense->dl.data, size_t(t->numel) * size_of(t->dtype), t->device, device, !later});
+    if (later) {
+        mark_use(dense->storage, stream);
+        mark_use(r->storage, stream);
+    }
     return r;
 }
 

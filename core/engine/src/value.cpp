@@ -15,7 +15,7 @@ Attr attr_scalar(const Scalar& s) {
             a.value.i64 = s.i;
             return a;
         case Scalar::Kind::Int:
-            a.dtype = TNR_I64;
+            a.dtype = s.wide ? TNR_U64 : TNR_I64;
             a.value.i64 = s.i;
             return a;
         case Scalar::Kind::Float:
@@ -44,6 +44,7 @@ Scalar scalar_of(const Attr& a) {
         case TNR_ATTR_SCALAR:
             s = a.dtype == TNR_F64    ? Scalar::from_float(a.value.f64)
                 : a.dtype == TNR_BOOL ? Scalar::from_bool(a.value.i64 != 0)
+                : a.dtype == TNR_U64  ? Scalar::from_unsigned(uint64_t(a.value.i64))
                                       : Scalar::from_int(a.value.i64);
             s.weak = a.weak;
             break;
@@ -87,10 +88,6 @@ void put(void* data, T value) {
     std::memcpy(data, &value, sizeof value);
 }
 
-double real_of(const Scalar& s) {
-    return s.kind == Scalar::Kind::Float || s.kind == Scalar::Kind::Complex ? s.f : double(s.i);
-}
-
 int64_t integer_of(const Scalar& s) {
     if (s.kind == Scalar::Kind::Bool || s.kind == Scalar::Kind::Int) return s.i;
     if (s.f != s.f) return 0;
@@ -104,7 +101,7 @@ int64_t integer_of(const Scalar& s) {
 void store_scalar(const Scalar& s, DType dtype, void* data) {
     switch (dtype) {
         case DType::Bool:
-            put<uint8_t>(data, real_of(s) != 0 || (s.kind == Scalar::Kind::Complex && s.imag != 0));
+            put<uint8_t>(data, s.real() != 0 || (s.kind == Scalar::Kind::Complex && s.imag != 0));
             return;
         case DType::U8:
         case DType::I8:
@@ -123,30 +120,45 @@ void store_scalar(const Scalar& s, DType dtype, void* data) {
             put(data, integer_of(s));
             return;
         case DType::F16:
-            put(data, to_half(real_of(s), 10, 5));
+            put(data, to_half(s.real(), 10, 5));
             return;
         case DType::BF16:
-            put(data, to_half(real_of(s), 7, 8));
+            put(data, to_half(s.real(), 7, 8));
             return;
         case DType::F32:
-            put(data, float(real_of(s)));
+            put(data, float(s.real()));
             return;
         case DType::F64:
-            put(data, real_of(s));
+            put(data, s.real());
             return;
         case DType::C64: {
-            float parts[] = {float(real_of(s)), float(s.kind == Scalar::Kind::Complex ? s.imag : 0)};
+            float parts[] = {float(s.real()), float(s.kind == Scalar::Kind::Complex ? s.imag : 0)};
             std::memcpy(data, parts, sizeof parts);
             return;
         }
         case DType::C128: {
-            double parts[] = {real_of(s), s.kind == Scalar::Kind::Complex ? s.imag : 0};
+            double parts[] = {s.real(), s.kind == Scalar::Kind::Complex ? s.imag : 0};
             std::memcpy(data, parts, sizeof parts);
             return;
         }
         case DType::None:
             return;
     }
+}
+
+void check_range(std::string_view op, const Scalar& s, DType dtype) {
+    if (s.kind != Scalar::Kind::Int || !is_integral(dtype) || dtype == DType::Bool) return;
+    int bits = int(size_of(dtype)) * 8;
+    bool is_unsigned = info(dtype).dl.code == 1;
+    uint64_t largest = ~uint64_t(0) >> (64 - bits + !is_unsigned);
+    bool negative = s.i < 0 && !s.wide;
+    int64_t smallest = is_unsigned ? -int64_t(largest >> 1) - 1 : -int64_t(largest) - 1;
+    if (negative ? s.i >= smallest : uint64_t(s.i) <= largest) return;
+    fail(ErrorKind::Runtime, "value", op,
+         text("value cannot be converted to ", dtype, " without overflow: got ",
+              s.wide ? std::to_string(uint64_t(s.i)) : std::to_string(s.i), ", expected ",
+              is_unsigned ? std::string("0") : std::to_string(smallest), " to ", std::to_string(largest),
+              ". Use a wider dtype."));
 }
 
 void LocalScalar::reset(const Scalar& value, DType dtype) {

@@ -6,7 +6,7 @@ Everything here is native and lives in `tenora_engine._engine`; the names are re
 # isort: off
 from tenora_engine._processor import check_processor
 
-check_processor()
+check_processor(__path__)
 
 from tenora_engine import _engine  # noqa: E402 - the native module only on a processor that can run it
 from tenora_engine._decorate import decorate  # noqa: E402

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from pathlib import Path
 
 # What x86-64-v3 adds to the baseline, as Linux names it.
@@ -22,9 +23,21 @@ def missing_features(cpuinfo: str) -> list[str]:
     return []
 
 
-def check_processor() -> None:
-    """Raises ImportError, naming what is missing, on an x86-64 processor without AVX2 and its companions."""
-    if platform.machine() not in ("x86_64", "AMD64"):
+def compiled_for(folders: Iterable[str]) -> str:
+    """The -march= of the native module, which the build wrote down beside it; that of the wheels when it did not."""
+    for folder in folders:
+        file = Path(folder) / "_march.txt"
+        if file.is_file():
+            return file.read_text(encoding="ascii").strip()
+    return "x86-64-v3"
+
+
+def check_processor(folders: Iterable[str] = ()) -> None:
+    """Raises ImportError, naming what is missing, on an x86-64 processor without AVX2 and its companions.
+
+    `folders`: where the native module may lie. One that was built for another -march= is not judged.
+    """
+    if platform.machine() not in ("x86_64", "AMD64") or compiled_for(folders) != "x86-64-v3":
         return
     try:
         with Path("/proc/cpuinfo").open(encoding="ascii", errors="replace") as file:

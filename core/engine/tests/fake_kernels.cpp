@@ -152,7 +152,7 @@ int32_t floor_divide(const tnr_call* c) {
     });
     if (!zero) return TNR_OK;
     refuse(c, "integer division by zero");
-    return TNR_BAD_VALUE;
+    return TNR_ZERO_DIVISION;
 }
 
 int32_t neg(const tnr_call* c) {

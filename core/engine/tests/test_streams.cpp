@@ -1,6 +1,7 @@
 // Streams, events and the device side of the caching
 // allocator, on a device that works behind the host's back.
 #include <algorithm>
+#include <array>
 #include <random>
 #include <thread>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "check.h"
 #include "fake_device.h"
 #include "tenora/allocator.h"
+#include "tenora/dispatch.h"
 #include "tenora/ring.h"
 #include "tenora/tensor.h"
 
@@ -72,6 +74,20 @@ TEST(current_stream_is_per_thread) {
     CHECK_THROWS(ErrorKind::Runtime, "stream of another device",
                  set_current_stream(fake().device(1), a.get()));
     CHECK(current_stream(Device{}) == nullptr);
+}
+
+TEST(a_copy_between_devices_may_be_left_to_its_stream) {
+    fresh();
+    TensorRef t = new_tensor(std::array<int64_t, 1>{64}, DType::F32, fake().device(0));
+    auto waits = [&](bool non_blocking) {
+        int64_t before = fake().counts().synchronizations;
+        TensorRef there = to_device(t.get(), fake().device(1), non_blocking);
+        CHECK(there->device == fake().device(1));
+        return fake().counts().synchronizations - before;
+    };
+    CHECK_EQ(waits(true) + 1, waits(false));
+    synchronize(fake().device(1));
+    check_no_violation(fake());
 }
 
 TEST(event_orders_two_streams) {

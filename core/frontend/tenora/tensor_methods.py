@@ -61,6 +61,9 @@ def to(
 ) -> Tensor:
     """`self` with another dtype or on another device; `self` itself when nothing changes and `copy` is false.
 
+    `non_blocking` lets copies between devices of one type run on their stream; copies from and to the host always wait,
+    for its memory may be given back at once.
+
     >>> import tenora
     >>> tenora.ones(2).to(tenora.int64).tolist()
     [1, 1]

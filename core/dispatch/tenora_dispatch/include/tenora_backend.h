@@ -95,8 +95,8 @@ typedef enum {
     TNR_ATTR_DTYPE,  /* a tnr_dtype, in `i64` */
     TNR_ATTR_SPAN,   /* `count` values at `span` */
     TNR_ATTR_STRING, /* `count` bytes at `string`, no terminator promised */
-    TNR_ATTR_SCALAR  /* a number: `dtype` is TNR_I64, TNR_BOOL (in `i64`) or TNR_F64 (in `f64`); `weak` = a
-                        Python number */
+    TNR_ATTR_SCALAR /* a number: `dtype` is TNR_I64, TNR_BOOL (in `i64`) or TNR_F64 (in `f64`), or TNR_U64 for
+                       2**63 and more (its bits in `i64`); `weak` = a Python number */
 } tnr_attr_kind;
 
 typedef struct {
@@ -122,7 +122,8 @@ typedef enum {
     TNR_BAD_VALUE = 4,     /* ValueError: data the kernel had to look at is wrong */
     TNR_INDEX_ERROR = 5,   /* IndexError: an index in a tensor is out of range */
     TNR_DEVICE_LOST = 6,   /* sticky: later calls on the device raise DeviceLostError */
-    TNR_PYTHON_ERROR = 7   /* a Python exception is set (Python kernels only) */
+    TNR_PYTHON_ERROR = 7,  /* a Python exception is set (Python kernels only) */
+    TNR_ZERO_DIVISION = 8  /* RuntimeError: an integer was divided by zero */
 } tnr_status;
 
 /* ---- a call ---- */
@@ -245,6 +246,9 @@ typedef struct {
     const char* opset_version; /* "MAJOR.MINOR" */
     /* Logs one line at level 0 debug, 1 info, 2 warning. Any thread. */
     void (*log)(int32_t level, const char* backend, const char* message);
+    /* Value, as text, of an option of the manifest at the time of loading; NULL for one that it does not
+       declare. For what has to be known before the table is filled; during tenora_backend_init only. */
+    const char* (*option)(const char* name);
 } tnr_host;
 
 /* ---- the table ---- */

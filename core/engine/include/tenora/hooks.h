@@ -45,6 +45,9 @@ struct EngineHooks {
     // hooks of a node: Pre may replace gradients of its outputs (grad_outputs), Post those of its inputs
     void (*run_node_hooks)(void* payload, NodeHookKind kind, Node* node, std::span<TensorRef> grad_inputs,
                            std::span<TensorRef> grad_outputs) = nullptr;
+    // saved_tensors_hooks: a payload instead of a tensor that the tape saves, and back
+    void* (*pack_saved)(Tensor*) = nullptr;
+    TensorRef (*unpack_saved)(void* payload) = nullptr;
     BackendId (*choose_backend)(uint8_t space) = nullptr;  // none chosen yet: discovery, loading, or an error
     void* (*release_gil)() = nullptr;                      // returns a token, null when not held
     void (*acquire_gil)(void* token) = nullptr;

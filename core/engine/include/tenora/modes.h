@@ -13,7 +13,8 @@ struct Modes {
     bool inference = false;  // inference_mode
     bool anomaly = false;
     bool in_backward = false;
-    uint8_t fallback = 0;  // 0 error, 1 warn, 2 allow
+    bool saved_hooks = false;  // what the tape saves goes through hooks().pack_saved
+    uint8_t fallback = 0;      // 0 error, 1 warn, 2 allow
     bool no_hidden_copies = false;
     bool holds_gil = true;  // false while a native stretch runs without it (set by the bindings)
     BackendId override_backend[kMaxSpaces];  // use_backend(); kNoBackend = the default of the space

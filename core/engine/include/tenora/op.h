@@ -45,7 +45,7 @@ struct Infer {
     OutMeta* out;          // op.n_out of them
     DType compute =
         DType::None;  // operands in cast_mask are cast to this before the kernel (None: left alone)
-    uint64_t cast_mask = ~0ull;      // bit min(i, 63): operand i
+    uint64_t cast_mask = ~0ull;      // by operand_bit()
     DType result = DType::None;      // set by the dtype rule, read by the shape rule
     Device device;                   // where the op runs; filled by the dispatcher before the rules
     double work = 0;                 // estimated nanoseconds on one core, for the GIL rule; 0 = by bytes
@@ -115,9 +115,22 @@ struct ProgramKey {
 };
 class ProgramCache;  // program.h: lock-free look-up, per op and kind
 
-struct Call;                      // src/call.h: one slow-path call
-using Prepare = void (*)(Call&);  // operands -> what the kernel sees; allocates, runs
-using Plan = void (*)(Call&);     // structural plan
+struct Call;                   // src/call.h: one slow-path call
+using Plan = void (*)(Call&);  // structural plan
+
+// How operands become what a kernel sees: all that is to be known about it (table: src/prepare.cpp).
+struct Prepare {
+    std::string_view name;
+    void (*run)(Call&);            // allocates, runs
+    std::string_view shape_rules;  // those that imply it, separated by spaces
+    const char* inputs = nullptr;  // names of what the kernel gets, by spaces; null = the op's own operands
+    const char* attributes = nullptr;  // the same for attributes
+    bool pointwise = false;            // operands are expanded to the output's shape
+    bool preloads = false;             // the output holds the old values already
+    bool accumulates = false;          // can add into the target, if the kernel can
+    bool copies = false;               // operands may lie on different devices
+    uint8_t first_index = 0;           // the first operand that is an index; 0 = none
+};
 
 struct Op {
     OpId id = 0;
@@ -128,7 +141,7 @@ struct Op {
     OpSpec spec;
     DTypeRule dtype_rule = nullptr;
     ShapeRule shape_rule = nullptr;
-    Prepare prepare = nullptr;
+    const Prepare* prepare = nullptr;
     Plan plan = nullptr;
     bool has_rules = false;   // dtype and shape are both known: a kernel may override
     bool pointwise = false;   // the kernel sees operands expanded to the output's shape
@@ -149,7 +162,7 @@ int op_count();
 
 DTypeRule find_dtype_rule(std::string_view name);  // null when unknown
 ShapeRule find_shape_rule(std::string_view name);
-Prepare find_prepare(std::string_view name);
+const Prepare* find_prepare(std::string_view name);
 Plan find_plan(std::string_view name);
 std::vector<std::string> rule_names();  // "dtype:promote", "shape:broadcast", "prepare:reduce", "plan:cat"
 std::vector<std::string> op_names();
@@ -159,7 +172,8 @@ struct Backend {
     std::string name, version;
     std::vector<uint8_t> spaces;
     bool host_order = true;
-    bool reference = false;  // serves the fallback through the host; the manifest says so
+    bool reference = false;            // serves the fallback through the host; the manifest says so
+    std::atomic<bool> python = false;  // has kernels in Python: they would take the GIL back for each call
     bool serves(uint8_t space_id) const;
 };
 Backend& add_backend(std::string_view name, std::string_view version, std::span<const uint8_t> spaces);

@@ -129,8 +129,7 @@ class Program {
 };
 using ProgramRef = Ref<Program>;
 
-// Bit of operand `i` in a needs mask: bit 63 stands for every operand from 63 on.
-inline bool needs_bit(uint64_t needs, size_t i) { return (needs >> (i < 63 ? i : 63)) & 1; }
+inline bool needs_bit(uint64_t needs, size_t i) { return needs & operand_bit(i); }
 
 // Dead code, last uses, read sets. Called by finish() and restricted().
 void compile(Program& program);

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -51,11 +52,23 @@ class Edge {
 };
 
 struct Saved {  // a tensor that the Program reads as data
-    enum : uint32_t { kOwned = 0, kBorrowed = 1, kResult = 2 };
-    Tensor* tensor = nullptr;
+    enum : uint32_t { kOwned = 0, kBorrowed = 1, kResult = 2, kPacked = 4 };
+    Tensor* tensor = nullptr;  // kPacked: a payload of hooks().pack_saved
     uint32_t version = 0;
     uint32_t flags = kOwned;
 };
+// What an autograd.Function saved, held by its context; the node knows it, so that cut_saved() finds it.
+struct FunctionSaved {
+    std::atomic<uint32_t> count{1};
+    std::mutex lock;   // guards `tensor`
+    TensorRef tensor;  // for a result: an alias without history
+    uint32_t version = 0;
+    void retain() { count.fetch_add(1, std::memory_order_relaxed); }
+    void release() {
+        if (count.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    }
+};
+using FunctionSavedRef = Ref<FunctionSaved>;
 struct SavedMeta {  // followed by `rank` sizes
     DType dtype;
     Device device;
@@ -77,10 +90,11 @@ struct NodeSide {
     std::vector<PerOutput> outputs;
     void* pre_hooks = nullptr;
     void* post_hooks = nullptr;
-    void* trace = nullptr;   // anomaly mode: where the forward call was made
-    void* python = nullptr;  // context of an autograd.Function
-    std::string name;        // of a Python node
-    void* stream = nullptr;  // Stream* of the forward call, owned; null on host-order spaces
+    void* trace = nullptr;                // anomaly mode: where the forward call was made
+    void* python = nullptr;               // context of an autograd.Function
+    std::vector<FunctionSavedRef> saved;  // what that context saved
+    std::string name;                     // of a Python node
+    void* stream = nullptr;               // Stream* of the forward call, owned; null on host-order spaces
 };
 
 struct Node {
@@ -126,6 +140,11 @@ struct Extra {
     bool retains_grad = false;        // non-leaf: its node's side knows it
     void* hooks = nullptr;            // Python payload: tensor hooks of a leaf
     void* post_accumulate = nullptr;  // Python payload
+    // A leaf that was written in place after it had been recorded: nodes keep `stand_in` instead, which
+    // passes its gradient on and does not own the tensor (tape_cycles.cpp). Under side_lock().
+    TensorRef stand_in;
+    std::atomic<Tensor*> stands_for{nullptr};
+    bool stand_in_only = false;  // this tensor is a stand-in
     // Scratch of the backward that owns scratch fields (a leaf is a graph node without edges).
     uint64_t task = 0;
     uint32_t dependencies = 0;
@@ -151,6 +170,8 @@ Node* history(Tensor* t);  // null for a leaf or a constant
 inline bool is_leaf(Tensor* t) { return !tracked(t) || t->node == nullptr; }
 void set_history(Tensor* t, Node* node, uint32_t output_nr);  // retains; replaces what t had
 void set_history(Tensor* t, NodeRef node, uint32_t output_nr);
+// After a write into `t`: `node` made its new value. A view's base gets a scatter of it as history.
+void rebase_history(Tensor* t, NodeRef node, uint32_t output_nr, BackendId backend);
 // Before a history is given to a tensor that existed already (written in place): no node below `fresh` may
 // hold the tensor, or the two would never be freed (tape_cycles.cpp).
 void cut_saved(Tensor* target, Node* fresh);
@@ -197,6 +218,18 @@ NodeSide& side(Node* n);  // made on first use
 // checked against the inputs' shapes and dtypes (summed and cast like PyTorch, else an error). Give outputs
 // their history with set_history.
 NodeRef python_node(void* payload, std::span<Tensor* const> inputs, int n_out, std::string_view name = "");
+
+// What a user's unpack function gave in place of a saved tensor, with that tensor's history. `slot` as the
+// node's Program numbers it: outputs, operands, results.
+TensorRef restore_saved(Node* n, Tensor* unpacked, size_t slot);
+
+// Operands of a call that take part in gradients.
+inline uint64_t needs_mask(std::span<const Operand> in) {
+    uint64_t needs = 0;
+    for (size_t i = 0; i < in.size(); ++i)
+        if (in[i].tensor && tracked(in[i].tensor)) needs |= operand_bit(i);
+    return needs;
+}
 
 // -------------------------------------------------------------------------------------------------
 // Backward

@@ -15,6 +15,7 @@ struct Tensor;
 struct Scalar {
     enum class Kind : uint8_t { Bool, Int, Float, Complex } kind = Kind::Float;
     bool weak = true;
+    bool wide = false;  // Int of 2**63 and more: `i` holds its 64 bits without a sign
     union {
         int64_t i;
         double f;
@@ -33,6 +34,11 @@ struct Scalar {
         s.i = v;
         return s;
     }
+    static Scalar from_unsigned(uint64_t v) {
+        Scalar s = from_int(int64_t(v));
+        s.wide = v >> 63;
+        return s;
+    }
     static Scalar from_float(double v) {
         Scalar s;
         s.kind = Kind::Float;
@@ -46,7 +52,14 @@ struct Scalar {
         s.imag = im;
         return s;
     }
+    double real() const {  // its value, or real part, as near as a double comes
+        if (kind == Kind::Float || kind == Kind::Complex) return f;
+        return wide ? double(uint64_t(i)) : double(i);
+    }
 };
+
+// Error when `dtype` cannot hold the integer; negative ones wrap in unsigned dtypes, as in PyTorch.
+void check_range(std::string_view op, const Scalar& s, DType dtype);
 
 // An attribute is a tnr_attr (tagged, 16 bytes). Spans and strings point at memory that outlives the call; a
 // Node or a Program that keeps attributes copies them with AttrList below.
@@ -96,5 +109,8 @@ struct Operand {
     Operand(Tensor* t) : tensor(t) {}
     Operand(Scalar s) : scalar(s), has_scalar(true) {}
 };
+
+// Bit of operand `i` in a mask of operands: bit 63 stands for every operand from 63 on.
+inline uint64_t operand_bit(size_t i) { return uint64_t(1) << (i < 63 ? i : 63); }
 
 }  // namespace tenora
