@@ -2,6 +2,8 @@
 
 - `install` writes a distribution (metadata, manifest, package) onto `sys.path`, as broken as a test wants it.
 - `table` and `chooser` work on a recording double of the engine, so that no test registers anything for good.
+- `backend` is every installed backend in turn, for the tests that judge op records (`test_ops_*`); which device and
+  dtypes it computes with is known to `op_cases`.
 - `strangers` is a folder into which pip has installed both strangers, once per test run.
 """
 
@@ -14,11 +16,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import op_cases
 import pytest
+from engine_fixtures import installed, live_baseline
 
+import tenora
+import tenora_dispatch
 from tenora_dispatch import opset
 from tenora_dispatch.choice import Chooser
 from tenora_dispatch.lifecycle import BackendTable
+
+__all__ = ["live_baseline"]
 
 HERE = Path(__file__).resolve().parent
 
@@ -230,3 +238,20 @@ def run_python(
     environment.update(env or {})
     command = [sys.executable, *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
+
+
+@pytest.fixture(params=installed())
+def backend(request: pytest.FixtureRequest, live_baseline: None) -> Iterator[str]:
+    """Runs the test on each installed backend, on its own device; one whose device is not here is skipped."""
+    name = request.param
+    try:
+        entered = tenora.use_backend(name)
+        entered.__enter__()
+    except tenora_dispatch.BackendUnavailableError as error:
+        pytest.skip(f"backend {name} cannot work here: {error}")
+    try:
+        (row,) = [row for row in tenora_dispatch.backends() if row.name == name]
+        with op_cases.judging(row):
+            yield name
+    finally:
+        entered.__exit__(None, None, None)

@@ -43,6 +43,20 @@ def test_each_backend_computed_its_own_part(strangers, pair):
     assert json.loads(done.stdout.splitlines()[-1]) == {name: [[name], [name]]}
 
 
+def test_the_records_judge_a_stranger_that_is_installed(strangers):
+    """The suite of the records finds backends by itself, each on its own device and in the dtypes that it claims."""
+    arguments = ["-m", "pytest", "-v", "-p", "no:cacheprovider", str(HERE / "test_ops_oracle.py")]
+    chosen = "test_oracle and stranger and (add] or bitwise_not])"
+    done = run_python([*arguments, "-k", chosen], path=strangers, env={"ORACLE": "0"})
+    for case in ("stranger_py-add] PASSED", "stranger_c-add] PASSED", "stranger_py-bitwise_not] SKIPPED"):
+        assert f"test_oracle[{case}" in done.stdout, done.stdout + done.stderr
+    # What a stranger lacks is a failure that names it, not a hole in the suite.
+    assert "test_oracle[stranger_py-index_add] FAILED" in done.stdout, done.stdout
+    assert "backend stranger_py does not" in done.stdout or "stranger_py has no kernel" in done.stdout, (
+        done.stdout
+    )
+
+
 def test_doctor_sees_both(strangers):
     done = run_python(["-m", "tenora", "doctor"], path=strangers)
     assert done.returncode == 0, done.stdout + done.stderr

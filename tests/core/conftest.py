@@ -1,36 +1,24 @@
-"""Shared by the core tests: nothing may be left behind, and most tests run on every installed CPU backend."""
+"""Shared by the core tests: nothing may be left behind, and most tests run on every installed backend of the CPU."""
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 
 import pytest
+from engine_fixtures import installed, live_baseline
 
 import tenora
 
-COUNTED = ("tensors", "storages", "nodes", "extras")
-CPU_BACKENDS = ("reference", "cpu_mkl")
-
-
-def counts() -> dict[str, int]:
-    """Live engine objects, after everything unreachable has gone."""
-    gc.collect()
-    live = tenora.live()
-    return {name: live[name] for name in COUNTED}
+__all__ = ["live_baseline"]
 
 
 @pytest.fixture(autouse=True)
-def live_baseline() -> Iterator[None]:
-    """Fails a test that leaves tensors, storages, nodes or their extras alive."""
-    before = counts()
-    yield
-    after = counts()
-    assert after == before, f"left alive by the test: { ({k: after[k] - before[k] for k in COUNTED}) }"
+def nothing_is_left(live_baseline: None) -> None:
+    """Every test of this group returns to the baseline."""
 
 
-@pytest.fixture(params=CPU_BACKENDS)
+@pytest.fixture(params=installed("cpu"))
 def backend(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Runs the test on each CPU backend of the repository."""
+    """Runs the test on each installed backend that serves the CPU."""
     with tenora.use_backend(request.param):
         yield request.param

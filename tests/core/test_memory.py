@@ -6,6 +6,9 @@ import gc
 import threading
 import time
 
+import pytest
+from engine_fixtures import installed
+
 import tenora
 from tenora import nn
 
@@ -69,6 +72,9 @@ def test_a_tape_of_a_million_nodes_is_freed_without_backward() -> None:
     assert tenora.live()["nodes"] == nodes
 
 
+@pytest.mark.skipif(
+    "cpu_mkl" not in installed("cpu"), reason="needs a native backend: install tenora-cpu-mkl"
+)
 def test_a_python_thread_makes_progress_during_a_long_backward() -> None:
     with tenora.use_backend("cpu_mkl"):
         x = tenora.rand(64, 64, requires_grad=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from engine_fixtures import installed
 
 import tenora
 
@@ -133,6 +134,9 @@ def test_initial_distributions() -> None:
     assert list(ours.state_dict()) == list(theirs.state_dict())
 
 
+@pytest.mark.skipif(
+    "cpu_mkl" not in installed("cpu"), reason="needs a native backend: install tenora-cpu-mkl"
+)
 @pytest.mark.parametrize("name", ["sgd momentum", "adam", "adam amsgrad"])
 def test_one_fused_call_takes_parameters_of_all_shapes(name: str) -> None:
     """The native backend's step kernel runs once for the whole list, and no composite runs beside it."""

@@ -1,24 +1,65 @@
-"""From op records to calls: samples become tensors in several memory layouts, results are compared with the oracle."""
+"""From op records to calls: samples become tensors in several memory layouts, results are compared with the oracle.
+
+- `judging(row)` says which backend is being judged: tensors live on its device, dtypes are those it claims. A manifest
+  whose capabilities name dtypes claims these only; one that names none claims all.
+- On a device other than the CPU tensors are copies, so the layouts there are dense.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import tenora
 import tenora_ops
+from tenora_dispatch.lifecycle import BackendRow
 from tenora_ops.record import Record
-from tenora_ops.samples import COMPLEX, INTEGERS, REALS, Draw, Sample, Seed
+from tenora_ops.samples import ALL, COMPLEX, INTEGERS, REALS, Draw, Sample, Seed
 from tenora_ops.tolerance import TOLERANCES
 
 LAYOUTS = ("contiguous", "transposed", "strided", "negative", "offset")
 #: Ops whose meaning is tied to the memory layout of their input.
 LAYOUT_BOUND = frozenset({"view", "as_strided", "empty_like"})
 WIDE = {"f": np.float64, "c": np.complex128}
+
+
+class Judged:
+    """The backend being judged."""
+
+    device = "cpu"
+    dtypes = frozenset(ALL)
+
+
+@contextlib.contextmanager
+def judging(row: BackendRow) -> Iterator[None]:
+    """Places tensors where the backend computes, and keeps to the dtypes that it claims."""
+    assert row.manifest is not None
+    Judged.device = "cpu" if "cpu" in row.device_types else row.device_types[0]
+    Judged.dtypes = frozenset(row.manifest.capabilities) & frozenset(ALL) or frozenset(ALL)
+    try:
+        yield
+    finally:
+        Judged.device, Judged.dtypes = "cpu", frozenset(ALL)
+
+
+def judged(name: str, dtypes: Collection[str] = ALL) -> Record:
+    """The record of an op; skips the test where the backend claims none of its dtypes (of those asked for)."""
+    record = tenora_ops.record(name)
+    asked = set(dtypes) & set(record.dtypes)
+    if not asked & Judged.dtypes:
+        pytest.skip(f"the backend claims none of {sorted(asked)}")
+    return record
+
+
+def dtypes_of(record: Record) -> list[str]:
+    """The dtypes that a record is tried in on the backend being judged."""
+    return [dtype for dtype in record.dtypes if dtype in Judged.dtypes]
 
 
 def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
@@ -43,7 +84,8 @@ def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
 def to_tensor(value: Any, layout: str = "contiguous") -> Any:
     """A sample's value as an op takes it: arrays become tensors that share the laid-out memory."""
     if isinstance(value, np.ndarray):
-        return tenora.from_numpy(laid_out(value, layout))
+        tensor = tenora.from_numpy(laid_out(value, layout))
+        return tensor if Judged.device == "cpu" else tensor.to(Judged.device)
     if isinstance(value, list):
         return [to_tensor(v, layout) for v in value]
     if isinstance(value, Seed):
@@ -51,10 +93,12 @@ def to_tensor(value: Any, layout: str = "contiguous") -> Any:
     return value
 
 
-def options_of(sample: Sample, layout: str = "contiguous") -> dict[str, Any]:
-    return {
+def options_of(record: Record, sample: Sample, layout: str = "contiguous") -> dict[str, Any]:
+    options = {
         k: getattr(tenora, v) if k == "dtype" else to_tensor(v, layout) for k, v in sample.options.items()
     }
+    makes = not has_arrays(sample) and any(p.type == "device?" for p in record.schema.parameters)
+    return options | {"device": Judged.device} if makes else options
 
 
 def arguments_of(record: Record, sample: Sample, layout: str = "contiguous") -> list[Any]:
@@ -71,7 +115,7 @@ def arguments_of(record: Record, sample: Sample, layout: str = "contiguous") -> 
 
 def call(record: Record, sample: Sample, layout: str = "contiguous") -> Any:
     function = tenora_ops.REGISTERED[record.name]
-    return function(*arguments_of(record, sample, layout), **options_of(sample, layout))
+    return function(*arguments_of(record, sample, layout), **options_of(record, sample, layout))
 
 
 def widened(value: Any) -> Any:
@@ -127,7 +171,7 @@ def result_dtype(record: Record, dtype: str, answer: np.ndarray, sample: Sample)
 
 
 def as_numpy(tensor: Any) -> np.ndarray:
-    return np.asarray(tensor.detach().numpy())
+    return np.asarray(tensor.detach().to("cpu").numpy())
 
 
 def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any, where: str) -> None:
@@ -173,7 +217,7 @@ def close(record: Record, a: Any, b: Any, where: str) -> None:
 
 
 def cases(record: Record) -> Iterator[tuple[str, int, Sample, Any]]:
-    for dtype in record.dtypes:
+    for dtype in dtypes_of(record):
         for number, (sample, answer) in enumerate(
             zip(samples_of(record.name, dtype), expected(record.name, dtype), strict=True)
         ):
