@@ -33,9 +33,9 @@ def test_schemas_are_read_from_signatures(engine):
     assert str(schemas["cat"]) == "cat(*tensors, out, dim)"
     assert schemas["sort"].results == 2
     assert schemas["pad"].attributes == ("pad", "mode")
-    bits = opset.parse_signature(
-        {"signature": "r(size: int[], *, generator: Generator? = None) -> Tensor", "random": True}, "r"
-    )
+    signature = "r(size: int[], *, generator: Generator? = None) -> Tensor"
+    prepared = {"signature": signature, "kernel_inputs": "", "kernel_attributes": "seed offset"}
+    bits = opset.parse_signature(prepared, "r")
     assert bits.tensors == () and bits.attributes == ("seed", "offset")
 
 

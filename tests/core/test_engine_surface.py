@@ -275,3 +275,20 @@ def test_stub_names_everything_public() -> None:
         if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
     }
     assert {n for n in native if not n.startswith("__")} - members == set()
+
+
+def test_what_a_kernel_is_handed_follows_the_prepare_function_not_the_name() -> None:
+    """Ops prepared as another one is, have the schema that their kernels will meet."""
+    handed = {
+        name: (info["kernel_inputs"], info["kernel_attributes"])
+        for name in ("bmm", "iota", "fill", "copy", "random_bits", "add")
+        for info in [_engine.op_info(name)]
+    }
+    assert handed == {
+        "bmm": (None, ""),
+        "iota": ("", "start step"),
+        "fill": ("", None),
+        "copy": ("input", ""),
+        "random_bits": ("", "seed offset"),
+        "add": (None, None),
+    }
