@@ -6,6 +6,8 @@
 
 #include <map>
 #include <mutex>
+#include <string>
+#include <string_view>
 
 #include "tenora/error.h"
 #include "tenora/hooks.h"
@@ -42,6 +44,21 @@ std::map<std::vector<uint64_t>, uint64_t>& long_keys() {
     return *m;
 }
 
+// A string's number without the lock: each thread remembers a few (`reduction`, `approximate`,
+// `rounding_mode`).
+uint64_t string_code(std::string_view text) {
+    struct Known {
+        std::string text;
+        uint64_t code = 0;
+    };
+    constexpr size_t kKnown = 16;
+    thread_local Known known[kKnown];
+    if (text.empty()) return intern(strings(), std::string());
+    Known& slot = known[(text.size() * 7 + static_cast<unsigned char>(text[0])) % kKnown];
+    if (slot.text != text) slot = {std::string(text), intern(strings(), std::string(text))};
+    return slot.code;
+}
+
 uint64_t attr_code(const Attr& a) {
     switch (a.kind) {
         case TNR_ATTR_NONE:
@@ -53,7 +70,7 @@ uint64_t attr_code(const Attr& a) {
         case TNR_ATTR_DTYPE:
             return kCodeDType + uint64_t(a.value.i64);
         case TNR_ATTR_STRING:
-            return kCodeString + intern(strings(), std::string(a.value.string, a.count));
+            return kCodeString + string_code({a.value.string, a.count});
         default:
             return kCodeNumber;
     }

@@ -1,7 +1,7 @@
 #include "tenora/random.h"
 
 #include <array>
-#include <memory>
+#include <atomic>
 
 namespace tenora {
 
@@ -26,8 +26,9 @@ namespace {
 
 struct Defaults {
     std::mutex mutex;
-    uint64_t seed = 0x7e50a;                                                        // mutex
-    std::array<std::array<std::unique_ptr<Generator>, 64>, kMaxSpaces> generators;  // mutex; never removed
+    uint64_t seed = 0x7e50a;  // mutex
+    // Written under mutex, read without it; a generator is never removed.
+    std::array<std::array<std::atomic<Generator*>, 64>, kMaxSpaces> generators{};
 };
 
 Defaults& defaults() {
@@ -39,19 +40,21 @@ Defaults& defaults() {
 
 Generator& default_generator(Device device) {
     Defaults& d = defaults();
+    std::atomic<Generator*>& slot = d.generators[device.space][device.index & 63];
+    if (Generator* made = slot.load(std::memory_order_acquire)) return *made;
     std::lock_guard lock(d.mutex);
-    auto& slot = d.generators[device.space][device.index & 63];
-    if (!slot) slot = std::make_unique<Generator>(device, d.seed);
-    return *slot;
+    if (!slot.load(std::memory_order_relaxed))
+        slot.store(new Generator(device, d.seed), std::memory_order_release);
+    return *slot.load(std::memory_order_relaxed);
 }
 
 void manual_seed(uint64_t seed) {
     Defaults& d = defaults();
     std::lock_guard lock(d.mutex);
     d.seed = seed;
-    for (auto& row : d.generators)
-        for (auto& g : row)
-            if (g) g->set_state({seed, 0});
+    for (const auto& row : d.generators)
+        for (const auto& g : row)
+            if (Generator* made = g.load(std::memory_order_relaxed)) made->set_state({seed, 0});
 }
 
 }  // namespace tenora

@@ -15,6 +15,9 @@ struct Answer {
 };
 std::shared_mutex answers_mutex;
 std::unordered_map<std::string, Answer> answers;  // answers_mutex
+// Attributes are part of a signature, so a program that sweeps over them could fill memory: then all are
+// forgotten.
+constexpr size_t kMostAnswers = 1 << 16;
 
 template <class T>
 void put(std::string& key, const T& value) {
@@ -90,6 +93,7 @@ void check_supports(const Op& op, BackendId id, const KernelEntry& entry, const 
     Answer answer = ask(entry, call);
     {
         std::unique_lock lock(answers_mutex);
+        if (answers.size() >= kMostAnswers) answers.clear();
         answers.emplace(std::move(key), answer);
     }
     if (!answer.yes) throw Declined{answer.reason};
