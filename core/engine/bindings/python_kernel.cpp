@@ -39,7 +39,10 @@ struct PyKernel {
 
 DType dtype_of_dl(const DLTensor* t) { return from_dlpack(t->dtype); }
 
+// An array made for no memory (an empty operand, or one known by its shape only) owns what NumPy gave it
+// instead; shown other memory, it would free that.
 bool reusable(PyArrayObject* array, const DLTensor* t, bool writable) {
+    if (!t->data || PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA)) return false;
     if (Py_REFCNT(array) != 1 || PyArray_NDIM(array) != t->ndim ||
         bool(PyArray_ISWRITEABLE(array)) != writable)
         return false;

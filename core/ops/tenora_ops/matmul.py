@@ -12,7 +12,7 @@ from tenora_ops.record import Family, op
 from tenora_ops.samples import FLOATING, PRODUCTS, Draw, Sample, products, sample
 
 PRODUCT = Family("matmul", "same_all", "matmul", "matmul", products, PRODUCTS, tolerance="contraction")
-COMPOSITE = Family("matmul", "same_all", "", "", products, FLOATING, tolerance="contraction")
+AFFINE = Family("matmul", "same_all", "", "", products, FLOATING, tolerance="contraction")
 
 
 def pairs(*shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> Any:
@@ -195,7 +195,7 @@ dot = op(
 )
 addmm = op(
     "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
-    family=COMPOSITE,
+    family=AFFINE,
     shape="addmm",
     dtypes=tuple(d for d in FLOATING),
     samples=affine,
@@ -214,7 +214,7 @@ addmm = op(
 )
 baddbmm = op(
     "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
-    family=COMPOSITE,
+    family=AFFINE,
     shape="baddbmm",
     composite=lambda x, a, b, beta, alpha: x * beta + ops.bmm(a, b) * alpha,
     samples=lambda draw: [
@@ -236,7 +236,7 @@ baddbmm = op(
 )
 outer = op(
     "outer(input: Tensor, vec2: Tensor) -> Tensor",
-    family=COMPOSITE,
+    family=AFFINE,
     dtype="",
     composite=lambda a, b: ops.unsqueeze(a, 1) * ops.unsqueeze(b, 0),
     samples=pairs(((2,), (3,)), ((1,), (5,)), ((0,), (3,)), ((3,), (0,)), ((7,), (7,)), ((17,), (9,))),
@@ -260,7 +260,7 @@ def _linear_gradients(g: Any, x: Any, weight: Any, bias: Any, r: Any) -> tuple[A
 
 linear = op(
     "linear(input: Tensor, weight: Tensor, bias: Tensor? = None) -> Tensor",
-    family=COMPOSITE,
+    family=AFFINE,
     shape="linear",
     samples=layers,
     composite=_linear,
