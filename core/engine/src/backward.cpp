@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "stack_left.h"
+#include "tenora/dispatch.h"
 #include "tenora/hooks.h"
+#include "tenora/ring.h"
 
 namespace tenora {
 
@@ -28,6 +30,11 @@ TensorRef ones_like(Tensor* root) {
     return t;
 }
 
+// A backend may serve a few ops only.
+bool can_fill(BackendId id) {
+    return id != kNoBackend && core_ops().fill != kNoOp && kernel_entry(op(core_ops().fill), id);
+}
+
 // Made by the backend that made the root.
 TensorRef root_gradient(GraphTask& task, const BackwardRequest& r, size_t i) {
     Tensor* root = r.roots[i];
@@ -37,7 +44,7 @@ TensorRef root_gradient(GraphTask& task, const BackwardRequest& r, size_t i) {
                            describe(root) +
                            ". Compute it from tensors with requires_grad=True, outside no_grad().");
     modes().override_backend[root->device.space] = task.modes.override_backend[root->device.space];
-    if (root->node) use_backend_of(task, root->node);
+    if (root->node && can_fill(root->node->backend)) use_backend_of(task, root->node);
     Tensor* given = r.grads.empty() ? nullptr : r.grads[i];
     if (!given) return ones_like(root);
     if (!std::ranges::equal(given->shape(), root->shape()))
