@@ -166,6 +166,7 @@ int32_t run_nll_loss_backward(const tnr_call* call) {
 void add_losses(Kernels& kernels) {
     const uint32_t mask = TNR_MASK_HALF | TNR_MASK_REALS;
     add_kernel(kernels, "nll_loss", run_nll_loss, mask, kAnyLayout);
+    add_kernel(kernels, "nll_loss_backward", run_nll_loss_backward, mask, kAnyLayout);
 }
 
 }  // namespace tenora::cpu
