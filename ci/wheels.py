@@ -25,6 +25,8 @@ def main() -> int:
         old.unlink()
     # The sdist is unpacked in the temporary folder; named as ccache's base, it shares the other builds' results.
     env = {**os.environ, "CCACHE_BASEDIR": tempfile.gettempdir(), "CCACHE_NOHASHDIR": "1"}
+    # Backends are built against this tree's header, whether or not the running environment has tenora installed.
+    env["tenora_backend_DIR"] = str(ROOT / "core/dispatch/tenora_dispatch/cmake")
     for folder in distributions():
         # `build` without --sdist or --wheel makes the sdist, unpacks it, and builds the wheel there.
         command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(target), str(folder)]
