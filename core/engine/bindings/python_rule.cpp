@@ -48,13 +48,19 @@ PyRef operand_tuple(std::span<const Operand> in) {
     return tuple;
 }
 
+// One dtype for all results, or a tuple of one for each.
 void take_dtype(Infer& c, PyObject* answer) {
-    DType dtype = DType::None;
-    if (!to_dtype(answer, &dtype))
-        raise_kind(ErrorKind::Type, "rule", c.op.display(),
-                   "the dtype rule returned " + type_name(answer) + ", expected a dtype.");
-    c.result = dtype;
-    for (int i = 0; i < c.op.spec.n_out; ++i) c.out[i].dtype = dtype;
+    int n = c.op.spec.n_out;
+    bool each = PyTuple_Check(answer) && PyTuple_GET_SIZE(answer) == n;
+    for (int i = 0; i < n; ++i) {
+        DType dtype = DType::None;
+        if (!to_dtype(each ? PyTuple_GET_ITEM(answer, i) : answer, &dtype))
+            raise_kind(ErrorKind::Type, "rule", c.op.display(),
+                       "the dtype rule returned " + type_name(answer) +
+                           ", expected a dtype, or a tuple of one for each result.");
+        c.out[i].dtype = dtype;
+    }
+    c.result = c.out[0].dtype;
 }
 
 void take_shape(Infer& c, int i, PyObject* answer) {

@@ -68,7 +68,8 @@ void check_entry(BackendId id, std::string_view name, const KernelEntry& entry) 
 
 void check_op(BackendId id, Op& op) {
     const OpSpec& s = op.spec;
-    if (s.implementation == Implementation::View || s.implementation == Implementation::Function)
+    if (s.implementation == Implementation::View ||
+        (s.implementation == Implementation::Function && !op.has_rules))
         refuse_kernel(id, s.name,
                       "wrong op: got a kernel for a view or function op, expected an op that computes. "
                       "Leave it to tenora.");

@@ -320,7 +320,8 @@ void call(OpId id, std::span<const Operand> in, std::span<const Attr> attr, Tens
     bool uniform = pointwise && fast_call(o, in, attr, out, nullptr, &used);
     if (!uniform && !(pointwise && strided_call(o, in, attr, out, &used)))
         used = slow_call(o, in, attr, out, {}, &needs);
-    if (!needs || !o.spec.differentiable || o.spec.implementation == Implementation::Function) return;
+    bool recorded_itself = o.spec.implementation == Implementation::Function && !o.has_rules;
+    if (!needs || !o.spec.differentiable || recorded_itself) return;
     if (uniform && o.fast_out == DType::None)
         record_uniform(o, used, needs, in, attr, out->get());
     else

@@ -66,8 +66,17 @@ void run_function(Call& c) {
         fail(
             ErrorKind::NotSupported, "unsupported", c.op.display(),
             "its Python function is not connected: got no caller, expected tenora_ops. Import tenora first.");
-    hooks().call_function(c.op, c.in, c.infer.attr, c.result);
-    c.recording = true;
+    // With rules the op is one node on the tape: what its Python calls is not recorded.
+    bool grad = modes().grad;
+    modes().grad = grad && !c.op.has_rules;
+    try {
+        hooks().call_function(c.op, c.in, c.infer.attr, c.result);
+    } catch (...) {
+        modes().grad = grad;
+        throw;
+    }
+    modes().grad = grad;
+    c.recording = !c.op.has_rules;
     check_result(c);
 }
 
@@ -267,7 +276,7 @@ void run_program(Call& c, bool recording) {
 void execute(Call& c, uint64_t needs) {
     Implementation kind = c.op.spec.implementation;
     if (kind == Implementation::View) return make_view(c);
-    if (kind == Implementation::Function) return run_function(c);
+    if (kind == Implementation::Function && !c.op.has_rules) return run_function(c);
     bool through = c.op.spec.through && needs;
     Declined why;
     if (kind == Implementation::Kernel || (c.op.has_rules && !through)) {
@@ -284,6 +293,7 @@ void execute(Call& c, uint64_t needs) {
     if (c.backend == kNoBackend) c.backend = current_backend(c.infer.device.space);
     try {
         if (kind == Implementation::Structural) return run_plan(c);
+        if (kind == Implementation::Function) return run_function(c);
         if (kind == Implementation::Composite) return run_program(c, through);
     } catch (const Declined& d) {
         why = d;
@@ -311,7 +321,7 @@ Explanation explain(OpId id, Device device, DType dtype) {
     Implementation kind = o.spec.implementation;
     if (kind == Implementation::View)
         return {"view", "", "a window on the operand's memory; nothing is computed"};
-    if (kind == Implementation::Function)
+    if (kind == Implementation::Function && !o.has_rules)
         return {"function", "", "a Python function over other ops: its result size depends on data"};
     BackendId used = current_backend(device.space);
     std::string name = backend(used).name;
@@ -324,6 +334,8 @@ Explanation explain(OpId id, Device device, DType dtype) {
                 entry->supports ? "kernel, if it supports the exact call" : "kernel"};
     if (kind == Implementation::Structural)
         return {"structural", name, text(missing, "; a plan over other ops runs")};
+    if (kind == Implementation::Function)
+        return {"function", name, text(missing, "; its Python function over other ops runs")};
     if (kind == Implementation::Composite)
         return {"composite", name, text(missing, "; its formula over other ops runs")};
     BackendId reference = reference_backend();

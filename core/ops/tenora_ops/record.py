@@ -11,11 +11,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, cast
 
 from tenora_engine import _engine
 from tenora_engine._engine import OpFunction
 from tenora_ops.formula import REGISTERED
+from tenora_ops.python_op import PythonOp
 from tenora_ops.samples import ALL, EVERYWHERE, Domain, Samples
 from tenora_ops.schema import Schema, parse
 from tenora_ops.tolerance import TOLERANCES
@@ -56,13 +57,15 @@ class Record:
     Rules: `dtype`, `shape`, `prepare` (names of native rules, or a Python callable for a plugin's dtype/shape rule;
     empty on a composite: no backend can override it), `kernel` (another op's kernel it runs).
     Implementation, at most one: a kernel (ring 0) when none is given, `view`, `structural` (native plan), `composite`
-    (formula) or `function` (Python whose result size or path depends on data or dtype).
+    (formula), `function` (Python whose result size or path depends on data or dtype; with rules a backend may
+    override it and the tape records one node) or `python` (Python over other ops with a signature of its own: as many
+    results as the call asks for, `*tensors`; the engine does not know it, so it has no in-place or out= form).
     Gradient: `vjp(g[, g1..], *inputs, *results, **attributes)`, or by replaying the composite (`through`);
     `dynamic_vjp` formulas branch on data and are called back; `jvp` is reserved for forward mode; `shape_only` names
     inputs that are read for shape and dtype only; `not_differentiable` numbers outputs without a gradient. `random`
     ops draw from a generator; `checks_data`: a kernel may refuse because of element values.
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
-    Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
+    Faces: `attribute` (a Tensor property), `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `out`, `operator` slot, `aliases`,
     `result` names.
 
@@ -85,6 +88,7 @@ class Record:
     structural: str = ""
     composite: Formula | None = None
     function: Formula | None = None
+    python: Formula | None = None
     vjp: Formula | None = None
     jvp: Formula | None = None
     dynamic_vjp: bool = False
@@ -103,6 +107,7 @@ class Record:
     inplace: str | bool = False
     out: bool = False
     operator: str = ""
+    attribute: str = ""
     aliases: tuple[str, ...] = ()
     result: tuple[str, ...] = ()
     schema: Schema = field(init=False)
@@ -112,9 +117,16 @@ class Record:
         schema = parse(self.signature)
         worked_out: dict[str, Any] = {
             "schema": schema,
-            "kind": _kind(schema.name, self.view, self.structural, self.composite, self.function),
+            "kind": _kind(
+                schema.name,
+                view=self.view,
+                structural=self.structural,
+                composite=self.composite,
+                function=self.function,
+                python=self.python,
+            ),
             "public": schema.name,
-            "differentiable": any((self.vjp, self.composite, self.function)),
+            "differentiable": any((self.vjp, self.composite, self.function, self.python)),
         }
         for each in fields(self):
             name = each.name
@@ -150,7 +162,7 @@ class Record:
     def overridable(self) -> bool:
         """Whether a backend can bring a kernel of this name."""
         return (
-            self.kind in ("kernel", "composite", "structural")
+            self.kind in ("kernel", "composite", "structural", "function")
             and bool(self.dtype and self.shape)
             and not self.kernel
         )
@@ -173,8 +185,7 @@ def record(name: str) -> Record:
     return _RECORDS[name]
 
 
-def _kind(name: str, view: bool, structural: str, composite: object, function: object) -> str:
-    given = {"view": view, "structural": structural, "composite": composite, "function": function}
+def _kind(name: str, **given: object) -> str:
     chosen = [kind for kind, value in given.items() if value]
     if len(chosen) > 1:
         raise RecordError(
@@ -185,6 +196,12 @@ def _kind(name: str, view: bool, structural: str, composite: object, function: o
 
 def _register(entry: Record) -> OpFunction:
     _validate(entry)
+    if entry.kind == "python":
+        _RECORDS[entry.name] = entry
+        assert entry.python is not None
+        python = PythonOp(entry.name, entry.short or entry.name, entry.python, entry.doc)
+        REGISTERED[entry.name] = python
+        return cast(OpFunction, python)
     schema = entry.schema
     operands = [p.name for p in schema.operands]
     outputs = (1 << schema.results) - 1
@@ -235,6 +252,10 @@ def _validate(entry: Record) -> None:
     unknown = set(entry.shape_only) - {p.name for p in entry.schema.operands}
     if unknown:
         raise RecordError(f"[{name}] shape_only names {sorted(unknown)}, which are not tensor parameters.")
+    if entry.kind == "python" and (entry.inplace or entry.out or entry.operator or entry.vjp):
+        raise RecordError(f"[{name}] a Python op has no in-place form, out= form, operator or vjp.")
+    if entry.schema.results == 0 and entry.kind != "python":
+        raise RecordError(f"[{name}] a list of results (`-> Tensor[]`) needs a `python` implementation.")
     if entry.kind == "kernel" and not (entry.dtype and entry.shape):
         raise RecordError(f"[{name}] a kernel needs a dtype rule and a shape rule.")
     _validate_formulas(entry)
