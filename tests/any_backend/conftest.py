@@ -7,7 +7,9 @@
 - `strangers` is a folder into which pip has installed both strangers, once per test run.
 """
 
+import collections
 import fcntl
+import json
 import os
 import subprocess
 import sys
@@ -255,3 +257,18 @@ def backend(request: pytest.FixtureRequest, live_baseline: None) -> Iterator[str
             yield name
     finally:
         entered.__exit__(None, None, None)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What the comparison with PyTorch left out, and why (test_ops_parity.py)."""
+    compared = 0
+    left_out: collections.Counter[str] = collections.Counter()
+    for report in terminalreporter.stats.get("passed", []):
+        found = dict(report.user_properties)
+        compared += found.get("compared", 0)
+        left_out.update(json.loads(found.get("not_compared", "{}")))
+    if compared:
+        terminalreporter.section("compared with PyTorch")
+        terminalreporter.line(f"{compared} cases; not compared: {sum(left_out.values())}")
+        for reason, count in left_out.most_common():
+            terminalreporter.line(f"  {count:6} {reason}")

@@ -1,0 +1,252 @@
+"""Every record on its samples against PyTorch: values, dtypes, shapes, gradients and second gradients.
+
+- What has no counterpart is not compared, but counted by reason (`not_compared`) and printed at the end of the run:
+  ops that PyTorch does not name, dtypes that its CPU kernels lack, spellings that only tenora takes.
+- A random op is compared in shape and dtype alone; its values are judged by its Philox oracle.
+- Both sides round, so a difference may be the sum of both bounds: twice the record's tolerance.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import op_cases
+import pytest
+import torch
+
+import tenora
+import tenora_ops
+from tenora_ops.record import Record
+from tenora_ops.samples import COMPLEX, REALS, Sample, Seed
+from tenora_ops.tolerance import TOLERANCES
+
+pytestmark = pytest.mark.oracle
+
+NAMES = [r.name for r in tenora_ops.records() if r.public]
+#: Where tenora means to differ; the reason is printed with the count.
+DIFFERS: dict[tuple[str, str], str] = {
+    (name, "uint8"): "PyTorch keeps uint8 where every other dtype gives bool" for name in ("all", "any")
+}
+#: Results whose order among equal elements PyTorch leaves open.
+TIES = {("topk", 1)}
+SECOND = 64  # elements up to which second gradients are compared
+NO_KERNEL = (
+    "not implemented for",
+    "not supported",
+    "unsupported",
+    "does not support",
+    "expected floating point",
+)
+
+
+class Uncompared(Exception):
+    """A reason why a case has no counterpart."""
+
+
+def counterpart(record: Record) -> Callable[..., Any]:
+    """PyTorch's function of the record's public name."""
+    place: Any = torch
+    try:
+        for part in record.public.split("."):
+            place = getattr(place, part)
+    except AttributeError:
+        place = getattr(torch.Tensor, record.method_name, None) if record.method_name else None
+    if place is None or not callable(place):
+        raise Uncompared("PyTorch has no function of this name")
+    return place  # type: ignore[no-any-return]
+
+
+def to_torch(value: Any) -> Any:
+    """A sample's value for PyTorch."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == ml_dtypes.bfloat16:
+            return torch.from_numpy(value.view(np.int16).copy()).view(torch.bfloat16)
+        return torch.from_numpy(np.array(value, copy=True))
+    if isinstance(value, list):
+        return [to_torch(v) for v in value]
+    if isinstance(value, Seed):
+        return torch.Generator().manual_seed(value.seed)
+    return value
+
+
+def torch_call(record: Record, sample: Sample) -> tuple[Callable[..., Any], list[Any], dict[str, Any]]:
+    kinds = [p.type for p in record.schema.parameters if not p.keyword_only]
+    arguments = [
+        getattr(torch, v)
+        if isinstance(v, str) and i < len(kinds) and kinds[i].startswith("dtype")
+        else to_torch(v)
+        for i, v in enumerate(sample.arguments)
+    ]
+    options = {k: getattr(torch, v) if k == "dtype" else to_torch(v) for k, v in sample.options.items()}
+    return counterpart(record), arguments, options
+
+
+def refused(error: Exception) -> Uncompared | None:
+    """Whether PyTorch lacks the dtype or the spelling, rather than judging the values."""
+    text = str(error)
+    if isinstance(error, TypeError):
+        return Uncompared(f"PyTorch's {text.split('(', 1)[0]} takes other arguments")
+    if isinstance(error, NotImplementedError) or any(word in text for word in NO_KERNEL):
+        return Uncompared("PyTorch has no kernel for the dtype")
+    return None
+
+
+def draws(record: Record) -> bool:
+    """Whether the op, or a part of it, takes random numbers."""
+    return record.random or any(p.type.startswith("Generator") for p in record.schema.parameters)
+
+
+def results_of(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, tuple | list) else [value]
+
+
+def as_array(tensor: Any) -> np.ndarray:
+    tensor = tensor.detach().clone()  # a symbolic zero of a gradient becomes memory
+    if tensor.dtype == torch.bfloat16:
+        return np.asarray(tensor.contiguous().view(torch.int16).numpy().view(ml_dtypes.bfloat16))
+    return np.asarray(tensor.resolve_conj().resolve_neg().numpy())
+
+
+def compare(record: Record, got: Any, theirs: Any, where: str, factor: float = 2.0) -> None:
+    """Shape, dtype, and values within both sides' bounds."""
+    name = str(theirs.dtype).rsplit(".", 1)[-1]
+    assert str(got.dtype).rsplit(".", 1)[-1] == name, f"{where}: dtype {got.dtype}, PyTorch {theirs.dtype}"
+    assert tuple(got.shape) == tuple(theirs.shape), (
+        f"{where}: shape {tuple(got.shape)}, PyTorch {tuple(theirs.shape)}"
+    )
+    if draws(record) or record.tolerance == "unspecified":
+        return
+    ours, other = op_cases.as_numpy(got), as_array(theirs)
+    if name in (*REALS, *COMPLEX):
+        wide = np.complex128 if name in COMPLEX else np.float64
+        a, b = ours.astype(wide), other.astype(wide)
+        finite = np.abs(b[np.isfinite(b)])
+        tolerance = TOLERANCES["exact_or_1ulp" if record.tolerance == "exact" else record.tolerance]
+        rtol, atol = tolerance.bounds(name, float(finite.max()) if finite.size else 0.0)
+        np.testing.assert_allclose(a, b, rtol=factor * rtol, atol=factor * atol, err_msg=where)
+    else:
+        np.testing.assert_array_equal(ours, other, err_msg=where)
+
+
+def weights(tensors: list[Any], module: Any, number: int) -> list[Any]:
+    """The same fixed weights on both sides."""
+    made = []
+    for i, t in enumerate(tensors):
+        draw = np.random.default_rng(1000 * number + i)
+        value = draw.uniform(0.5, 1.5, tuple(t.shape))
+        if "complex" in str(t.dtype):
+            value = value + 1j * draw.uniform(0.5, 1.5, tuple(t.shape))
+        made.append(
+            module.tensor(value, dtype=t.dtype) if t.ndim else module.tensor(value.item(), dtype=t.dtype)
+        )
+    return made
+
+
+def leaves_of(arguments: list[Any], module: Any) -> list[Any]:
+    flat = [a for v in arguments for a in (v if isinstance(v, list) else [v])]
+    return [t for t in flat if isinstance(t, module.Tensor) and (t.is_floating_point() or t.is_complex())]
+
+
+def derivatives(module: Any, run: Callable[[], Any], leaves: list[Any]) -> tuple[list[Any], list[Any]]:
+    """First gradients of a weighted sum of the results, and second gradients of a weighted sum of the first."""
+    for leaf in leaves:
+        leaf.requires_grad_(True)
+    outputs = [o for o in results_of(run()) if o.requires_grad]
+    if not outputs:
+        return [], []
+    first = module.autograd.grad(
+        outputs, leaves, weights(outputs, module, 1), create_graph=True, allow_unused=True
+    )
+    small = sum(leaf.numel() for leaf in leaves) <= SECOND
+    again = [g for g in first if g is not None and g.requires_grad]
+    if not again or not small:
+        return list(first), []
+    return list(first), list(
+        module.autograd.grad(again, leaves, weights(again, module, 2), allow_unused=True)
+    )
+
+
+def compare_derivatives(record: Record, ours: list[Any], theirs: list[Any], where: str) -> None:
+    assert len(ours) == len(theirs) or not ours or not theirs, f"{where}: number of gradients"
+    for i, (a, b) in enumerate(zip(ours, theirs, strict=False)):
+        if a is None and b is None:
+            continue
+        # None on one side is a gradient of zeros on the other.
+        if a is None or b is None:
+            left = a if b is None else b
+            assert not (op_cases.as_numpy(a) if b is None else as_array(left)).any(), f"{where} of input {i}"
+            continue
+        # A formula has several roundings of its own.
+        compare(record, a, b, f"{where} of input {i}", factor=64.0)
+
+
+def one_case(record: Record, dtype: str, sample: Sample, where: str) -> None:
+    function, arguments, options = torch_call(record, sample)
+    try:
+        theirs = function(*arguments, **options)
+    except Exception as error:
+        reason = refused(error)
+        if reason is None:
+            raise AssertionError(f"{where}: PyTorch refuses what tenora takes: {error}") from error
+        raise reason from error
+    if theirs is None or not all(isinstance(t, torch.Tensor) for t in results_of(theirs)):
+        raise Uncompared("PyTorch does not answer with tensors")
+    got = op_cases.call(record, sample)
+    pairs = list(zip(results_of(got), results_of(theirs), strict=True))
+    for i, (a, b) in enumerate(pairs):
+        if (record.name, i) not in TIES:
+            compare(record, a, b, f"{where} result {i}")
+    if dtype in ("float64", "complex128") and not draws(record):
+        gradients(record, sample, where)
+
+
+def gradients(record: Record, sample: Sample, where: str) -> None:
+    function, arguments, options = torch_call(record, sample)
+    run = functools.partial(function, *arguments, **options)
+    try:
+        theirs = derivatives(torch, run, leaves_of(arguments, torch))
+    except (RuntimeError, NotImplementedError) as error:
+        raise Uncompared("PyTorch has no gradient") from error
+    if not theirs[0]:
+        return
+    mine = op_cases.arguments_of(record, sample)
+    call = functools.partial(tenora_ops.REGISTERED[record.name], *mine, **op_cases.options_of(record, sample))
+    ours = derivatives(tenora, call, leaves_of(mine, tenora))
+    compare_derivatives(record, ours[0], theirs[0], f"{where} gradient")
+    compare_derivatives(record, ours[1], theirs[1], f"{where} second gradient")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parity(name: str, backend: str, record_property: Callable[[str, object], None]) -> None:
+    record = op_cases.judged(name)
+    left_out: collections.Counter[str] = collections.Counter()
+    compared = 0
+    for dtype in op_cases.dtypes_of(record):
+        for number, sample in enumerate(op_cases.samples_of(name, dtype)):
+            try:
+                if (name, dtype) in DIFFERS:
+                    raise Uncompared(f"{name}: {DIFFERS[name, dtype]}")
+                one_case(record, dtype, sample, f"{name}({sample}) {dtype} sample {number}")
+                compared += 1
+            except Uncompared as reason:
+                left_out[str(reason)] += 1
+    record_property("compared", compared)
+    record_property("not_compared", json.dumps(left_out))
+
+
+def test_a_difference_is_noticed() -> None:
+    """The comparison fails when the values, the dtype or the gradient differ."""
+    record = tenora_ops.record("exp")
+    right = torch.tensor([1.0, 2.0])
+    compare(record, tenora.tensor([1.0, 2.0]), right, "equal")
+    for wrong in (tenora.tensor([1.0, 2.1]), tenora.tensor([1.0, 2.0], dtype=tenora.float64), tenora.ones(3)):
+        with pytest.raises(AssertionError):
+            compare(record, wrong, right, "different")
+    with pytest.raises(AssertionError):
+        compare_derivatives(record, [tenora.ones(2)], [None], "gradient")
