@@ -16,6 +16,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     arithmetic,
     compare,
     creation,
+    elementary,
     index,
     loss,
     matmul,
@@ -28,6 +29,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     steps,
     structural,
     transcendental,
+    whole,
 )
 from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.record import Record, record, records

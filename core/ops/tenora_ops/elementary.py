@@ -1,0 +1,388 @@
+"""Functions of floating numbers beside those of `transcendental`: inverse hyperbolic, logarithms of sums, angles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_ops.families import BINARY, BINARY_FUNCTION, COMPOSITE, UNARY_FUNCTION
+from tenora_ops.formula import is_number, ops, sum_to
+from tenora_ops.lazy import np
+from tenora_ops.oracles import each
+from tenora_ops.record import op
+from tenora_ops.samples import ORDERED, POSITIVE, REALS, Domain, Draw, Sample, binary, sample, unary
+
+LOG_TWO = math.log(2.0)
+#: Above it, 1 is nothing beside x * x.
+LARGE = 2.0**28
+
+
+def tensors(draw: Draw) -> Iterable[Sample]:
+    """Equal and broadcast shapes, no Python numbers."""
+    return [s for s in binary(draw) if all(hasattr(a, "dtype") for a in s.arguments)]
+
+
+def _asinh(x: Any) -> Any:
+    """log1p(t + t^2 / (sqrt(t^2 + 1) + 1)) for t = |x|, with x's sign (fdlibm's s_asinh)."""
+    t = ops.abs(x)
+    large = ops.gt(t, LARGE)
+    small = ops.where(large, 1, t)
+    square = small * small
+    found = ops.log1p(small + square / (ops.sqrt(square + 1) + 1))
+    return ops.copysign(ops.where(large, ops.log(ops.where(large, t, 1)) + LOG_TWO, found), x)
+
+
+asinh = op(
+    "asinh(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    composite=_asinh,
+    vjp=lambda g, x, r: g * ops.rsqrt(x * x + 1),
+    oracle=each(math.asinh),
+    doc="Inverse hyperbolic sine, log(x + sqrt(x^2 + 1)).",
+    example="tenora.asinh(tenora.tensor([0.0, 1.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+    aliases=("arcsinh",),
+)
+
+
+def _acosh(x: Any) -> Any:
+    """log1p(t + sqrt(2 t + t^2)) with t = x - 1 (fdlibm's e_acosh)."""
+    large = ops.gt(x, LARGE)
+    t = ops.where(large, 1, x) - 1
+    found = ops.log1p(t + ops.sqrt(t * (t + 2)))
+    return ops.where(large, ops.log(ops.where(large, x, 1)) + LOG_TWO, found)
+
+
+acosh = op(
+    "acosh(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    domain=Domain(1.1, 5.0),
+    composite=_acosh,
+    vjp=lambda g, x, r: g * ops.rsqrt((x - 1) * (x + 1)),
+    oracle=each(math.acosh),
+    doc="Inverse hyperbolic cosine, log(x + sqrt(x^2 - 1)); NaN below 1.",
+    example="tenora.acosh(tenora.tensor([1.0, 2.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+    aliases=("arccosh",),
+)
+
+
+def _atanh(x: Any) -> Any:
+    """log1p(2 t / (1 - t)) / 2 for t = |x|, with x's sign (fdlibm's e_atanh)."""
+    t = ops.abs(x)
+    return ops.copysign(ops.log1p(t * 2 / (1 - t)) * 0.5, x)
+
+
+atanh = op(
+    "atanh(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    domain=Domain(-0.9, 0.9),
+    composite=_atanh,
+    vjp=lambda g, x, r: g / ((1 - x) * (x + 1)),
+    oracle=each(math.atanh),
+    doc="Inverse hyperbolic tangent, log((1 + x) / (1 - x)) / 2; NaN outside [-1, 1].",
+    example="tenora.atanh(tenora.tensor([0.0, 0.5]))",
+    method=True,
+    inplace=True,
+    out=True,
+    aliases=("arctanh",),
+)
+
+deg2rad = op(
+    "deg2rad(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    domain=Domain(-180.0, 180.0),
+    composite=lambda x: x * (math.pi / 180.0),
+    vjp=lambda g, x, r: g * (math.pi / 180.0),
+    oracle=each(math.radians),
+    doc="Degrees to radians, x pi / 180.",
+    example="tenora.deg2rad(tenora.tensor([90.0, 180.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+rad2deg = op(
+    "rad2deg(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    composite=lambda x: x * (180.0 / math.pi),
+    vjp=lambda g, x, r: g * (180.0 / math.pi),
+    oracle=each(math.degrees),
+    doc="Radians to degrees, x 180 / pi.",
+    example="tenora.rad2deg(tenora.tensor([1.0, 2.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def _sinc(x: Any) -> Any:
+    zero = ops.eq(x, 0)
+    angle = ops.where(zero, 1, x) * math.pi
+    return ops.where(zero, 1, ops.sin(angle) / angle)
+
+
+def _sinc_gradient(g: Any, x: Any) -> Any:
+    zero = ops.eq(x, 0)
+    safe = ops.where(zero, 1, x)
+    angle = safe * math.pi
+    slope = (ops.cos(angle) - ops.sin(angle) / angle) / safe
+    return ops.where(zero, 0, g * slope)
+
+
+sinc = op(
+    "sinc(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    dtypes=REALS,
+    domain=Domain(avoid=(0.0,)),
+    composite=_sinc,
+    vjp=lambda g, x, r: _sinc_gradient(g, x),
+    oracle=each(lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0),
+    tolerance="normalised",
+    doc="sin(pi x) / (pi x), 1 at 0.",
+    example="tenora.sinc(tenora.tensor([0.0, 0.5]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def _logit(x: Any, eps: Any) -> Any:
+    if eps is not None:
+        x = ops.clamp(x, eps, 1.0 - eps)
+    return ops.log(x / (1 - x))
+
+
+def _logit_gradient(g: Any, x: Any, eps: Any) -> Any:
+    inside = ops.logical_and(
+        ops.ge(x, 0.0 if eps is None else eps), ops.le(x, 1.0 if eps is None else 1.0 - eps)
+    )
+    return ops.where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
+
+
+logit = op(
+    "logit(input: Tensor, eps: float? = None) -> Tensor",
+    family=UNARY_FUNCTION,
+    dtypes=REALS,
+    domain=Domain(0.05, 0.95),
+    samples=lambda draw: [*unary(draw), sample(draw.array(5), 0.01), sample(draw.array(3, 4), eps=0.02)],
+    composite=_logit,
+    vjp=lambda g, x, r, eps: _logit_gradient(g, x, eps),
+    oracle=lambda x, eps=None: each(lambda v: math.log(v / (1 - v)))(x),
+    tolerance="normalised",
+    doc="log(x / (1 - x)), x clamped to [eps, 1 - eps] where eps is given.",
+    example="tenora.logit(tenora.tensor([0.25, 0.5]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def _hypot(a: Any, b: Any) -> Any:
+    """The larger times sqrt(1 + q^2), q their quotient: no square overflows."""
+    a, b = ops.abs(a), ops.abs(b)
+    large, small = ops.maximum(a, b), ops.minimum(a, b)
+    plain = ops.logical_or(ops.eq(large, 0), ops.eq(large, math.inf))
+    quotient = small / ops.where(plain, 1, large)
+    found = ops.where(plain, large, large * ops.sqrt(quotient * quotient + 1))
+    infinite = ops.logical_or(ops.eq(a, math.inf), ops.eq(b, math.inf))
+    return ops.where(infinite, math.inf, found)
+
+
+hypot = op(
+    "hypot(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY_FUNCTION,
+    domain=POSITIVE,
+    samples=tensors,
+    composite=_hypot,
+    vjp=lambda g, a, b, r: (sum_to(g * (a / r), a), sum_to(g * (b / r), b)),
+    oracle=each(math.hypot),
+    doc="sqrt(input^2 + other^2) without overflow.",
+    example="tenora.hypot(tenora.tensor([3.0]), tenora.tensor([4.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def _distance(a: Any, b: Any) -> Any:
+    """a - b, and 0 where they are equal: infinities too."""
+    same = ops.eq(a, b)
+    return ops.where(same, 0, ops.where(same, 0, a) - ops.where(same, 0, b))
+
+
+logaddexp = op(
+    "logaddexp(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY_FUNCTION,
+    samples=tensors,
+    composite=lambda a, b: ops.maximum(a, b) + ops.log1p(ops.exp(-ops.abs(_distance(a, b)))),
+    vjp=lambda g, a, b, r: (
+        sum_to(g * ops.sigmoid(_distance(a, b)), a),
+        sum_to(g * ops.sigmoid(_distance(b, a)), b),
+    ),
+    oracle=each(lambda a, b: math.log(math.exp(a) + math.exp(b))),
+    doc="log(exp(input) + exp(other)) without overflow.",
+    example="tenora.logaddexp(tenora.tensor([1.0]), tenora.tensor([2.0]))",
+    method=True,
+    out=True,
+)
+
+logaddexp2 = op(
+    "logaddexp2(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY_FUNCTION,
+    samples=tensors,
+    composite=lambda a, b: (
+        ops.maximum(a, b) + ops.log1p(ops.exp(ops.abs(_distance(a, b)) * -LOG_TWO)) * (1.0 / LOG_TWO)
+    ),
+    vjp=lambda g, a, b, r: (
+        sum_to(g * ops.sigmoid(_distance(a, b) * LOG_TWO), a),
+        sum_to(g * ops.sigmoid(_distance(b, a) * LOG_TWO), b),
+    ),
+    oracle=each(lambda a, b: math.log2(2.0**a + 2.0**b)),
+    doc="log2(2^input + 2^other) without overflow.",
+    example="tenora.logaddexp2(tenora.tensor([1.0]), tenora.tensor([2.0]))",
+    method=True,
+    out=True,
+)
+
+
+def spread(value: Any, like: Any) -> Any:
+    """A number as a tensor of `like`'s shape; a tensor as it is."""
+    return ops.zeros_like(like) + value if is_number(value) else value
+
+
+def _xlogy(a: Any, b: Any) -> Any:
+    a, b = spread(a, b), spread(b, a)
+    nothing = ops.logical_and(ops.eq(a, 0), ops.logical_not(ops.isnan(b)))
+    return ops.where(nothing, 0, a * ops.log(ops.where(nothing, 1, b)))
+
+
+def _xlogy_gradients(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    x, y = spread(a, b), spread(b, a)
+    nothing = ops.logical_and(ops.eq(x, 0), ops.le(y, 0))
+    return sum_to(ops.where(nothing, 0, g * ops.log(ops.where(nothing, 1, y))), a), sum_to(g * (x / y), b)
+
+
+xlogy = op(
+    "xlogy(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY_FUNCTION,
+    domain=POSITIVE,
+    composite=_xlogy,
+    vjp=lambda g, a, b, r: _xlogy_gradients(g, a, b),
+    oracle=each(lambda a, b: a * math.log(b) if a else 0.0),
+    doc="input * log(other), 0 where input is 0 and other no NaN.",
+    example="tenora.xlogy(tenora.tensor([0.0, 2.0]), tenora.tensor([0.0, 3.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def powers(draw: Draw) -> Iterable[Sample]:
+    base = Domain(0.2, 3.0)
+    pairs = (((3, 4), (3, 4)), ((2, 1, 3), (4, 1)), ((), ()), ((0,), (1,)), ((2, 3, 2, 2), (2,)))
+    found = [sample(draw.array(*a, domain=base), draw.array(*b)) for a, b in pairs]
+    return [*found, sample(draw.array(5), 2), sample(2, draw.array(2, 3))]
+
+
+float_power = op(
+    "float_power(input: Tensor | Scalar, exponent: Tensor | Scalar) -> Tensor",
+    family=COMPOSITE,
+    dtypes=("float64",),
+    samples=powers,
+    composite=lambda a, b: ops.pow(
+        a if is_number(a) else ops.to(a, _engine.float64), b if is_number(b) else ops.to(b, _engine.float64)
+    ),
+    tolerance="transcendental",
+    oracle=each(lambda a, b: float(a) ** b),
+    doc="input to the power of exponent, always in float64.",
+    example="tenora.float_power(tenora.tensor([1, 2]), 0.5)",
+    method=True,
+    inplace=True,
+)
+
+ldexp = op(
+    "ldexp(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY_FUNCTION,
+    samples=tensors,
+    composite=lambda a, b: a * ops.pow(2.0, b),
+    vjp=lambda g, a, b, r: (sum_to(g * ops.pow(2.0, b), a), sum_to(g * r * LOG_TWO, b)),
+    oracle=each(lambda a, b: a * 2.0**b),
+    doc="input * 2^other.",
+    example="tenora.ldexp(tenora.tensor([1.0, 3.0]), tenora.tensor([2, 4]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def _signbit(x: Any) -> Any:
+    """Below zero, or the zero whose reciprocal is."""
+    return ops.logical_or(ops.lt(x, 0), ops.logical_and(ops.eq(x, 0), ops.lt(ops.div(1.0, x), 0)))
+
+
+def zeros_too(draw: Draw) -> Iterable[Sample]:
+    """Every shape, and zeros of both signs."""
+    found = list(unary(draw))
+    if draw.is_float:
+        found.append(sample(np.array([0.0, -0.0, math.inf, -math.inf]).astype(draw.array().dtype)))
+    return found
+
+
+signbit = op(
+    "signbit(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    dtype="bool",
+    dtypes=ORDERED,
+    composite=_signbit,
+    differentiable=False,
+    samples=zeros_too,
+    tolerance="exact",
+    oracle=lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0,
+    doc="True for numbers below zero and for -0.",
+    example="tenora.signbit(tenora.tensor([1.0, -2.0]))",
+    method=True,
+    out=True,
+)
+
+copysign = op(
+    "copysign(input: Tensor, other: Tensor | Scalar) -> Tensor",
+    family=BINARY_FUNCTION,
+    domain=Domain(avoid=(0.0,)),
+    samples=lambda draw: [*tensors(draw), sample(draw.array(2, 3), -2)],
+    composite=lambda a, b: ops.where(_signbit(spread(b, a)), -ops.abs(a), ops.abs(a)),
+    vjp=lambda g, a, b, r: (
+        sum_to(ops.where(ops.eq(a, 0), 0, g * (r / ops.where(ops.eq(a, 0), 1, a))), a),
+        None if is_number(b) else ops.zeros_like(b),
+    ),
+    tolerance="exact",
+    oracle=each(math.copysign),
+    doc="The magnitude of input with the sign of other.",
+    example="tenora.copysign(tenora.tensor([1.0, 2.0]), tenora.tensor([-1.0, 1.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+heaviside = op(
+    "heaviside(input: Tensor, values: Tensor) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED,
+    samples=tensors,
+    composite=lambda x, values: ops.where(ops.eq(x, 0), values, ops.to(ops.gt(x, 0), values.dtype)),
+    differentiable=False,
+    tolerance="exact",
+    oracle=lambda x, values: np.where(x == 0, values, (x > 0).astype(values.dtype)),
+    doc="0 below zero, values at zero, 1 above.",
+    example="tenora.heaviside(tenora.tensor([-1.0, 0.0, 2.0]), tenora.tensor(0.5))",
+    method=True,
+    inplace=True,
+    out=True,
+)

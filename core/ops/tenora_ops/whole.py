@@ -1,0 +1,450 @@
+"""Integer functions and remainders, bounds, tests of numbers, element by element."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_ops.elementary import spread, tensors
+from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, UNARY
+from tenora_ops.formula import is_complex, is_number, ops, sum_to
+from tenora_ops.lazy import np
+from tenora_ops.oracles import each
+from tenora_ops.record import Family, op
+from tenora_ops.samples import (
+    ALL,
+    FLOATING,
+    INTEGERS,
+    NONZERO,
+    NUMBERS,
+    REALS,
+    SIGNED,
+    Domain,
+    Draw,
+    Sample,
+    binary,
+    sample,
+    unary,
+)
+
+INTEGRAL = Family(
+    "integer", "promote_integral", "broadcast", "pointwise", tensors, INTEGERS, Domain(-30.0, 30.0)
+)
+TEST = Family("predicate", "bool", "same", "pointwise", unary, ALL, Domain(-2.0, 2.0))
+#: The largest finite number of a floating dtype.
+LARGEST = {
+    _engine.float16: 65504.0,
+    _engine.bfloat16: 2.0**127 * (2 - 2.0**-7),
+    _engine.float32: 2.0**127 * (2 - 2.0**-23),
+    _engine.float64: 2.0**1023 * (2 - 2.0**-52),
+}
+
+
+# ---- whole numbers ----
+def _gcd(input: Any, other: Any) -> Any:
+    """Euclid's algorithm on all elements until every remainder is zero."""
+    a, b = ops.abs(input + other * 0), ops.abs(other + input * 0)
+    while bool(ops.any(ops.ne(b, 0))):
+        done = ops.eq(b, 0)
+        rest = ops.remainder(a, ops.where(done, 1, b))
+        a, b = ops.where(done, a, b), ops.where(done, 0, rest)
+    return a
+
+
+def _lcm(input: Any, other: Any) -> Any:
+    divisor = _gcd(input, other)
+    return ops.abs(ops.floor_divide(input, ops.where(ops.eq(divisor, 0), 1, divisor)) * other)
+
+
+def _whole(function: Any) -> Any:
+    """An oracle in Python integers; the dtype is that of the operands."""
+
+    def apply(a: Any, b: Any) -> Any:
+        dtype = np.result_type(a, b)
+        bits = 8 * dtype.itemsize
+        found = np.frompyfunc(lambda x, y: function(int(x), int(y), bits) % 2**bits, 2, 1)(a, b)
+        return np.asarray(found).astype(f"u{dtype.itemsize}").astype(dtype)
+
+    return apply
+
+
+gcd = op(
+    "gcd(input: Tensor, other: Tensor) -> Tensor",
+    family=INTEGRAL,
+    dtype="",
+    shape="",
+    prepare="",
+    function=_gcd,
+    differentiable=False,
+    oracle=_whole(lambda a, b, bits: math.gcd(a, b)),
+    doc="Greatest common divisor (Euclid); gcd(0, 0) = 0.",
+    example="tenora.gcd(tenora.tensor([12, 9]), tenora.tensor([8, 6]))",
+    method=True,
+    inplace=True,
+)
+lcm = op(
+    "lcm(input: Tensor, other: Tensor) -> Tensor",
+    family=INTEGRAL,
+    dtype="",
+    shape="",
+    prepare="",
+    domain=Domain(-9.0, 9.0),
+    function=_lcm,
+    differentiable=False,
+    oracle=_whole(lambda a, b, bits: math.lcm(a, b)),
+    doc="Least common multiple, |input / gcd * other|; 0 where either is 0.",
+    example="tenora.lcm(tenora.tensor([4, 6]), tenora.tensor([6, 8]))",
+    method=True,
+    inplace=True,
+)
+
+
+def shifts(draw: Draw) -> Iterable[Sample]:
+    """By as many places as the widest type has, and by negative ones."""
+    places = Domain(-2.0 if draw.dtype in SIGNED else 0.0, 9.0)
+    pairs = (
+        ((5,), (5,)),
+        ((3, 4), (4,)),
+        ((), ()),
+        ((0,), (1,)),
+        ((2, 3, 2, 2), (2,)),
+        ((1, 2, 1, 3, 2), (3, 1)),
+    )
+    found = [sample(draw.array(*a), draw.array(*b, domain=places)) for a, b in pairs]
+    far = np.array([0, 1, 7, 8, 15, 16, 31, 32, 63, 64]).astype(draw.array().dtype)
+    return [
+        *found,
+        sample(draw.array(10), far),
+        sample(draw.array(5), 3),
+        sample(3, draw.array(5, domain=places)),
+    ]
+
+
+def _shift_right(a: Any, b: Any) -> Any:
+    """floor(a / 2^b); where 2^b does not fit, nothing but the sign is left."""
+    a = spread(a, b)
+    power = ops.pow(2, b) + ops.zeros_like(a)
+    beyond = ops.le(power, 0)
+    sign = ops.where(ops.lt(a, 0), -1, ops.zeros_like(a))
+    return ops.where(beyond, sign, ops.floor_divide(a, ops.where(beyond, 1, power)))
+
+
+bitwise_left_shift = op(
+    "bitwise_left_shift(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=INTEGRAL,
+    samples=shifts,
+    composite=lambda a, b: a * ops.pow(2, spread(b, a)),
+    differentiable=False,
+    oracle=_whole(lambda a, b, bits: a << b if 0 <= b < bits else 0),
+    doc="input * 2^other in machine integers; 0 for a shift that is negative or as wide as the type.",
+    example="tenora.bitwise_left_shift(tenora.tensor([1, 3]), tenora.tensor([2, 4]))",
+    method=True,
+    inplace=True,
+    out=True,
+    operator="lshift",
+)
+bitwise_right_shift = op(
+    "bitwise_right_shift(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=INTEGRAL,
+    samples=shifts,
+    composite=lambda a, b: _shift_right(a, spread(b, a)),
+    differentiable=False,
+    oracle=_whole(lambda a, b, bits: a >> b if 0 <= b < bits else -(a < 0)),
+    doc="floor(input / 2^other); 0 or -1 for a shift that is negative or as wide as the type.",
+    example="tenora.bitwise_right_shift(tenora.tensor([16, -3]), tenora.tensor([2, 1]))",
+    method=True,
+    inplace=True,
+    out=True,
+    operator="rshift",
+)
+
+
+# ---- remainders and extremes ----
+def _fmod(a: Any, b: Any) -> Any:
+    """Python's remainder by the divisor that has the dividend's sign."""
+    b = spread(b, a)
+    opposite = ops.ne(ops.lt(a, 0), ops.lt(b, 0))
+    return ops.remainder(a, ops.where(opposite, ops.zeros_like(b) - b, b))
+
+
+fmod = op(
+    "fmod(input: Tensor, other: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED_NUMBERS,
+    checks_data=True,
+    domain=NONZERO,
+    samples=lambda draw: [*tensors(draw), sample(draw.array(2, 3), 2)],
+    composite=_fmod,
+    vjp=lambda g, a, b, r: (sum_to(g, a), sum_to(-g * ops.trunc(a / b), b)),
+    oracle=lambda a, b: each(math.fmod)(a, b).astype(np.result_type(a, b) if a.dtype.kind in "iu" else float),
+    tolerance="few_ulp",
+    doc="input - other * trunc(input / other): C's %, the sign of the dividend.",
+    example="tenora.fmod(tenora.tensor([7, -7]), 3)",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def with_nan(draw: Draw) -> Iterable[Sample]:
+    """Pairs, and NaN on either side or on both."""
+    found = list(tensors(draw))
+    if draw.dtype in ("float16", "float32", "float64"):  # NumPy finds no NaN equal to NaN in bfloat16
+        a, b = np.array([math.nan, 1.0, math.nan]), np.array([2.0, math.nan, math.nan])
+        found.append(sample(a.astype(draw.array().dtype), b.astype(draw.array().dtype)))
+    return found
+
+
+def _present(extreme: Any, a: Any, b: Any) -> Any:
+    return ops.where(ops.isnan(a), b, ops.where(ops.isnan(b), a, extreme(a, b)))
+
+
+def _present_gradients(g: Any, a: Any, b: Any, wins: Any) -> tuple[Any, Any]:
+    """Equal elements give it to the first."""
+    first = ops.logical_or(wins(a, b), ops.isnan(b))
+    return sum_to(ops.where(first, g, 0), a), sum_to(ops.where(first, 0, g), b)
+
+
+fmax = op(
+    "fmax(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED_NUMBERS,
+    samples=with_nan,
+    gradient_samples=tensors,
+    composite=lambda a, b: _present(ops.maximum, a, b),
+    vjp=lambda g, a, b, r: _present_gradients(g, a, b, ops.ge),
+    tolerance="exact",
+    oracle=lambda a, b: np.where(np.isnan(a), b, np.where(np.isnan(b) | (a > b), a, b)),
+    doc="The larger element; a number wins over NaN.",
+    example="tenora.fmax(tenora.tensor([1.0, float('nan')]), tenora.tensor([3.0, 2.0]))",
+    method=True,
+    out=True,
+)
+fmin = op(
+    "fmin(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY,
+    dtype="promote_real",
+    dtypes=ORDERED_NUMBERS,
+    samples=with_nan,
+    gradient_samples=tensors,
+    composite=lambda a, b: _present(ops.minimum, a, b),
+    vjp=lambda g, a, b, r: _present_gradients(g, a, b, ops.le),
+    tolerance="exact",
+    oracle=lambda a, b: np.where(np.isnan(a), b, np.where(np.isnan(b) | (a < b), a, b)),
+    doc="The smaller element; a number wins over NaN.",
+    example="tenora.fmin(tenora.tensor([1.0, float('nan')]), tenora.tensor([3.0, 2.0]))",
+    method=True,
+    out=True,
+)
+
+
+def one_bound(draw: Draw) -> Iterable[Sample]:
+    level = 1.3 if draw.is_float else 1
+    shapes = ((3, 4), (), (0,), (2, 3, 2, 2), (1, 2, 1, 3, 2))
+    found = [sample(draw.array(*shape), level) for shape in shapes]
+    return [*found, sample(draw.array(3, 4), draw.array(4, domain=Domain(5.0, 6.0)))]
+
+
+clamp_min = op(
+    "clamp_min(input: Tensor, min: Tensor | Scalar) -> Tensor",
+    family=COMPOSITE,
+    dtypes=ORDERED_NUMBERS,
+    domain=Domain(avoid=(1.3, 1.0)),
+    samples=one_bound,
+    composite=lambda x, low: ops.clamp(x, low, None),
+    tolerance="exact",
+    oracle=lambda x, low: np.where(x < low, low, x).astype(x.dtype),
+    doc="max(x, min); NaN stays.",
+    example="tenora.clamp_min(tenora.tensor([-2.0, 0.5]), 0)",
+    method=True,
+    inplace=True,
+)
+clamp_max = op(
+    "clamp_max(input: Tensor, max: Tensor | Scalar) -> Tensor",
+    family=COMPOSITE,
+    dtypes=ORDERED_NUMBERS,
+    domain=Domain(avoid=(1.3, 1.0)),
+    samples=one_bound,
+    composite=lambda x, high: ops.clamp(x, None, high),
+    tolerance="exact",
+    oracle=lambda x, high: np.where(x > high, high, x).astype(x.dtype),
+    doc="min(x, max); NaN stays.",
+    example="tenora.clamp_max(tenora.tensor([-2.0, 0.5]), 0)",
+    method=True,
+    inplace=True,
+)
+rsub = op(
+    "rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor",
+    family=COMPOSITE,
+    dtypes=SIGNED + FLOATING,
+    samples=lambda draw: [
+        *tensors(draw),
+        sample(draw.array(2, 3), 2),
+        sample(draw.array(2, 3), draw.array(3), alpha=2),
+    ],
+    composite=lambda a, b, alpha: ops.sub(b, a * alpha),
+    tolerance="few_ulp",
+    oracle=lambda a, b, alpha=1: np.subtract(b, np.multiply(a, alpha)),
+    doc="other - alpha * input.",
+    example="tenora.rsub(tenora.tensor([1, 2]), 3)",
+)
+positive = op(
+    "positive(input: Tensor) -> Tensor",
+    family=UNARY,
+    dtype="promote_no_bool",
+    composite=lambda x: x,
+    vjp=lambda g, x, r: g,
+    tolerance="exact",
+    oracle=lambda x: x,
+    doc="The tensor itself; booleans are refused.",
+    example="tenora.positive(tenora.tensor([1, -2]))",
+    method=True,
+)
+
+
+# ---- tests of numbers ----
+def not_finite(draw: Draw) -> Iterable[Sample]:
+    found = list(unary(draw))
+    if draw.is_float:
+        found.append(sample(np.array([math.nan, math.inf, -math.inf, -1.5]).astype(draw.array().dtype)))
+    return found
+
+
+isposinf = op(
+    "isposinf(input: Tensor) -> Tensor",
+    family=TEST,
+    dtypes=tuple(d for d in ALL if not d.startswith("complex")),
+    samples=not_finite,
+    composite=lambda x: ops.eq(x, math.inf),
+    differentiable=False,
+    oracle=lambda x: np.isposinf(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool),
+    doc="True where the element is +infinity.",
+    example="tenora.isposinf(tenora.tensor([1.0, float('inf')]))",
+    method=True,
+    out=True,
+)
+isneginf = op(
+    "isneginf(input: Tensor) -> Tensor",
+    family=TEST,
+    dtypes=tuple(d for d in ALL if not d.startswith("complex")),
+    samples=not_finite,
+    composite=lambda x: ops.eq(x, -math.inf),
+    differentiable=False,
+    oracle=lambda x: np.isneginf(x) if x.dtype.kind == "f" else np.zeros(x.shape, bool),
+    doc="True where the element is -infinity.",
+    example="tenora.isneginf(tenora.tensor([1.0, float('-inf')]))",
+    method=True,
+    out=True,
+)
+isreal = op(
+    "isreal(input: Tensor) -> Tensor",
+    family=TEST,
+    samples=not_finite,
+    composite=lambda x: (
+        ops.eq(ops.imag(x), 0) if is_complex(x) else ops.full_like(x, True, dtype=_engine.bool)
+    ),
+    differentiable=False,
+    oracle=lambda x: np.imag(x) == 0,
+    doc="True where the imaginary part is zero.",
+    example="tenora.isreal(tenora.tensor([1 + 0j, 2j]))",
+    method=True,
+)
+
+
+def _isclose(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
+    distance = ops.abs(a - b)
+    near = ops.logical_and(ops.isfinite(distance), ops.le(distance, ops.abs(b * rtol) + atol))
+    close = ops.logical_or(ops.eq(a, b), near)
+    if equal_nan:
+        close = ops.logical_or(close, ops.logical_and(ops.isnan(a), ops.isnan(b)))
+    return close
+
+
+def neighbours(draw: Draw) -> Iterable[Sample]:
+    """Equal numbers, near and far ones, NaN, broadcasting, all options."""
+    x = draw.array(3, 4)
+    unit = x.dtype.type(1)
+    found = [sample(x, x), sample(x, draw.array(4)), sample(draw.array(2, 1, 3), draw.array(4, 1), rtol=0.5)]
+    found += [
+        sample(x, x + unit, atol=1.5),
+        sample(draw.array(), draw.array()),
+        sample(draw.array(0), draw.array(0)),
+    ]
+    if draw.is_float:
+        odd = np.array([math.nan, math.inf, 1.0]).astype(x.dtype)
+        found += [sample(odd, odd, equal_nan=True), sample(odd, odd), sample(odd, odd[::-1].copy())]
+    return found
+
+
+def _close(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    def one(x: Any, y: Any) -> bool:
+        if x != x or y != y:
+            return equal_nan and x != x and y != y
+        return bool(x == y or (abs(x - y) <= atol + abs(rtol * y) and abs(x - y) != math.inf))
+
+    return np.asarray(np.frompyfunc(one, 2, 1)(a.astype(object), b.astype(object))).astype(bool)
+
+
+CLOSENESS = "rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False"
+isclose = op(
+    f"isclose(input: Tensor, other: Tensor, {CLOSENESS}) -> Tensor",
+    family=BINARY,
+    dtype="promote_bool",
+    dtypes=SIGNED + REALS,
+    domain=Domain(-2.0, 2.0),
+    samples=neighbours,
+    composite=_isclose,
+    differentiable=False,
+    tolerance="exact",
+    oracle=_close,
+    doc="|input - other| <= atol + |rtol * other|; infinities are close to themselves, NaN with equal_nan.",
+    example="tenora.isclose(tenora.tensor([1.0, 2.0]), tenora.tensor([1.0, 2.1]))",
+    method=True,
+)
+
+
+# ---- other numbers for the ones that are not finite ----
+def _nan_to_num(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if not input.dtype.is_floating_point:
+        return ops.clone(input)
+    largest = LARGEST[input.dtype]
+    found = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)
+    found = ops.where(ops.eq(input, math.inf), largest if posinf is None else posinf, found)
+    return ops.where(ops.eq(input, -math.inf), -largest if neginf is None else neginf, found)
+
+
+def _finite(x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+    if x.dtype.kind != "f":
+        return x
+    largest = LARGEST[getattr(_engine, (x.dtype.metadata or {}).get("drawn", x.dtype.name))]
+
+    def one(v: float) -> float:
+        if v != v:
+            return nan or 0.0
+        if abs(v) != math.inf:
+            return v
+        return (largest if posinf is None else posinf) if v > 0 else (-largest if neginf is None else neginf)
+
+    return each(one)(x)
+
+
+nan_to_num = op(
+    "nan_to_num(input: Tensor, nan: float? = None, posinf: float? = None, neginf: float? = None) -> Tensor",
+    family=COMPOSITE,
+    dtypes=INTEGERS + REALS,
+    function=_nan_to_num,
+    samples=lambda draw: [
+        *not_finite(draw),
+        *[sample(s.arguments[0], 1.0, 2.0, -3.0) for s in list(not_finite(draw))[-2:]],
+    ],
+    tolerance="exact",
+    oracle=_finite,
+    doc="NaN becomes nan (0), infinities posinf and neginf (the largest finite numbers of the dtype).",
+    example="tenora.nan_to_num(tenora.tensor([float('nan'), float('inf'), 1.0]))",
+    method=True,
+    inplace=True,
+)
