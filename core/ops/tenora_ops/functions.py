@@ -22,6 +22,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     matmul,
     movement,
     normalise,
+    norms,
     random,
     reduce,
     rounding,

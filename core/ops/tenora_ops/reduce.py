@@ -518,28 +518,3 @@ def _reverse_scan(g: Any, dim: Any) -> Any:
     place = min_number(dim % max_number(g.ndim, 1) + 1, g.ndim)
     backwards = ops.cumsum(ops.slice(ops.unsqueeze(g, 0), place, None, None, -1), place)
     return ops.select(ops.slice(backwards, place, None, None, -1), 0, 0)
-
-
-norm = op(
-    "norm(input: Tensor, p: float = 2.0, dim: int[]? = None, keepdim: bool = False) -> Tensor",
-    family=STATISTIC,
-    shape="norm",
-    dtypes=REALS,
-    domain=Domain(0.2, 2.0),
-    composite=lambda x, p, dim, keepdim: ops.pow(ops.sum(ops.pow(ops.abs(x), p), dim, keepdim), 1.0 / p),
-    samples=lambda draw: [
-        sample(draw.array(7)),
-        sample(draw.array(3, 4), 2.0, 0),
-        sample(draw.array(3, 4), 1.0, (-1,), True),
-        sample(draw.array(2, 3, 4), 3.0, (0, 2)),
-        sample(draw.array(1, 2, 1, 3, 2), 2.0, 3),
-        sample(draw.array(60), 2.5),
-    ],
-    oracle=lambda x, p=2.0, dim=None, keepdim=False: reduced(
-        lambda row: math.fsum(v**p for v in row.tolist()) ** (1 / p), np.abs(x), dim, keepdim
-    ),
-    tolerance="normalised",
-    doc="(sum |x|^p)^(1/p), for finite p > 0.",
-    example="tenora.norm(tenora.tensor([3.0, 4.0]))",
-    method=True,
-)
