@@ -13,7 +13,10 @@ from tenora_engine import _engine
 from tenora_engine._engine import OpFunction, Tensor
 from tenora_ops import (  # noqa: F401 - importing a family registers its records
     activation,
+    activation_pieces,
+    activation_rows,
     arithmetic,
+    channel_norm,
     compare,
     creation,
     elementary,

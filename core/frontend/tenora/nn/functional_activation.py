@@ -1,0 +1,176 @@
+"""Activations under PyTorch's names, with their `inplace` arguments: the op, written over its input where asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tenora_ops
+from tenora_engine import Tensor
+
+
+def _placed(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
+    return input.copy_(result) if inplace else result
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0), element by element.
+
+    >>> import tenora
+    >>> relu(tenora.tensor([1.0, -2.0])).tolist()
+    [1.0, 0.0]
+    """
+    return input.relu_() if inplace else tenora_ops.relu(input)
+
+
+def relu_(input: Tensor) -> Tensor:
+    """max(x, 0), written into x."""
+    return input.relu_()
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x, 0), 6), element by element."""
+    return _placed(input, tenora_ops.relu6(input), inplace)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, alpha (e^x - 1) elsewhere (Clevert et al. 2016)."""
+    return _placed(input, tenora_ops.elu(input, alpha), inplace)
+
+
+def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`elu`, written into x."""
+    return elu(input, alpha, True)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017)."""
+    return _placed(input, tenora_ops.celu(input, alpha), inplace)
+
+
+def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
+    """`celu`, written into x."""
+    return celu(input, alpha, True)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """Scaled elu whose fixed point is mean 0 and variance 1 (Klambauer et al. 2017)."""
+    return _placed(input, tenora_ops.selu(input), inplace)
+
+
+def selu_(input: Tensor) -> Tensor:
+    """`selu`, written into x."""
+    return selu(input, True)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where positive, negative_slope x elsewhere."""
+    return _placed(input, tenora_ops.leaky_relu(input, negative_slope), inplace)
+
+
+def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
+    """`leaky_relu`, written into x."""
+    return leaky_relu(input, negative_slope, True)
+
+
+def rrelu(
+    input: Tensor,
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    """x where positive, elsewhere x times a random slope (Xu et al. 2015), the mean slope without `training`."""
+    return _placed(input, tenora_ops.rrelu(input, lower, upper, training), inplace)
+
+
+def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
+    """`rrelu`, written into x."""
+    return rrelu(input, lower, upper, training, True)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """min(max(x, min_val), max_val). ValueError where min_val exceeds max_val."""
+    if min_val > max_val:
+        raise ValueError(
+            f"[hardtanh] bounds: got min_val {min_val} above max_val {max_val}, expected min_val <= max_val. Swap them."
+        )
+    return _placed(input, tenora_ops.hardtanh(input, min_val, max_val), inplace)
+
+
+def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
+    """`hardtanh`, written into x."""
+    return hardtanh(input, min_val, max_val, True)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x + 3, 0), 6) / 6."""
+    return _placed(input, tenora_ops.hardsigmoid(input), inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019)."""
+    return _placed(input, tenora_ops.hardswish(input), inplace)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x tanh(log(1 + e^x)) (Misra 2019)."""
+    return _placed(input, tenora_ops.mish(input), inplace)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x sigmoid(x), also called swish."""
+    return _placed(input, tenora_ops.silu(input), inplace)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where x > threshold, value elsewhere."""
+    return _placed(input, tenora_ops.threshold(input, threshold, value), inplace)
+
+
+def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
+    """`threshold`, written into x."""
+    return _placed(input, tenora_ops.threshold(input, threshold, value), True)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x moved by lambd towards zero. RuntimeError where lambd is negative."""
+    if lambd < 0:
+        raise RuntimeError(f"[softshrink] lambd: got {lambd}, expected 0 or more. Pass its absolute value.")
+    return tenora_ops.softshrink(input, lambd)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax(-x) along `dim`, computed in `dtype` where one is given.
+
+    Without `dim`: dim 0 for tensors of 0, 1 and 3 dimensions, else 1, as in PyTorch.
+    """
+    if dim is None:
+        dim = 0 if input.ndim in (0, 1, 3) else 1
+    return tenora_ops.softmin(input if dtype is None else input.to(dtype), dim)
+
+
+__all__ = [
+    "celu",
+    "celu_",
+    "elu",
+    "elu_",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "hardtanh_",
+    "leaky_relu",
+    "leaky_relu_",
+    "mish",
+    "relu",
+    "relu6",
+    "relu_",
+    "rrelu",
+    "rrelu_",
+    "selu",
+    "selu_",
+    "silu",
+    "softmin",
+    "softshrink",
+    "threshold",
+    "threshold_",
+]
