@@ -256,6 +256,29 @@ void as_strided(Infer& c) {
     check_inside(c, m, s.t->storage->bytes / size_of(s.t->dtype));
 }
 
+// Windows of `size` elements every `step` along a dimension; the
+// place in the window is a new last dimension.
+void unfold(Infer& c) {
+    Source s = source(c);
+    room(c, s.rank + 1);
+    int64_t dim = wrap_dim(c, int_attr(c, 0, "dimension"), s.rank), size = int_attr(c, 1, "size");
+    int64_t step = int_attr(c, 2, "step"), length = s.rank ? s.shape[size_t(dim)] : 1;
+    int64_t stride = s.rank ? s.strides[size_t(dim)] : 1;
+    if (size < 0 || size > length)
+        refuse(c, ErrorKind::Runtime, "shape", "window out of range: got size ", size, ", expected 0 to ",
+               length, " in dimension ", dim, " of ", describe(s.t), ". Choose a smaller window.");
+    if (step <= 0)
+        refuse(c, ErrorKind::Runtime, "shape", "step is not positive: got ", step,
+               ", expected 1 or more. Step forward.");
+    OutMeta& m = c.out[0];
+    copy_geometry(m, s);
+    if (s.rank) {
+        m.shape[dim] = (length - size) / step + 1;
+        m.strides[dim] = m.shape[dim] > 1 ? stride * step : stride;
+    }
+    push(m, size, stride);
+}
+
 // Items of the code: 0 Ellipsis, 1 None, 2 int (its value follows), 3 slice (start, stop, step follow).
 int64_t items_consuming(Infer& c, std::span<const int64_t> code, int64_t* new_dims, bool* ellipsis) {
     int64_t consuming = 0;
@@ -389,6 +412,7 @@ const RuleName table[] = {
     {"as_strided", as_strided},
     {"basic_index", basic_index},
     {"unreduce", unreduce},
+    {"unfold", unfold},
 };
 
 }  // namespace

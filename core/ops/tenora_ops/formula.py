@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenora_engine._engine import OpFunction
-
 #: Op name -> its function, filled by `record.op`.
-REGISTERED: dict[str, OpFunction] = {}
+REGISTERED: dict[str, Any] = {}
 
 
 class Ops:
     """Namespace of all registered ops."""
 
-    def __getattr__(self, name: str) -> OpFunction:
+    def __getattr__(self, name: str) -> Any:
         try:
             return REGISTERED[name]
         except KeyError:

@@ -21,6 +21,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     creation,
     elementary,
     index,
+    joining,
     loss,
     matmul,
     movement,
@@ -36,6 +37,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     whole,
 )
 from tenora_ops.formula import REGISTERED, ops
+from tenora_ops.python_op import Overloads, PythonOp
 from tenora_ops.record import Record, record, records
 
 _PUBLIC: dict[str, OpFunction] = {}
@@ -94,20 +96,37 @@ def call_function(op: str, operands: tuple[Any, ...], attributes: tuple[Any, ...
 
 def _publish() -> None:
     for name, group in _grouped(lambda entry: entry.public).items():
-        function = _engine.make_function(
-            group[0].short, [e.name for e in group], "function", doc=documentation(group)
-        )
+        function = _face(group[0].short, group, "function")
         for public in (name, *group[0].aliases):
             _PUBLIC[public] = function
     for name, group in _grouped(lambda entry: entry.method_name).items():
         _set_method(name, group, "method")
     for name, group in _grouped(lambda entry: entry.inplace_name).items():
         _set_method(name, group, "inplace")
+    for entry in records():
+        if entry.attribute:
+            _engine.set_tensor_method(entry.attribute, property(REGISTERED[entry.name], doc=entry.doc))
+
+
+def _face(
+    name: str, group: list[Record], kind: Literal["function", "method", "inplace"], **options: str
+) -> Any:
+    """One callable for the overloads of a name."""
+    native = [e.name for e in group if e.kind != "python"]
+    python = [REGISTERED[e.name] for e in group if e.kind == "python"]
+    doc = documentation(group)
+    made = _engine.make_function(name, native, kind, doc=doc, **options) if native else None
+    if not python:
+        return made
+    if made is None and len(python) == 1:
+        return PythonOp(python[0].text, name, python[0].function, doc)
+    assert made is not None, f"[{name}] two Python ops share the name"
+    return Overloads(made, python, doc)
 
 
 def _set_method(name: str, group: list[Record], kind: Literal["method", "inplace"]) -> None:
     names = [e.name for e in group]
-    method = _engine.make_function(name, names, kind, doc=documentation(group), qualname=f"Tensor.{name}")
+    method = _face(name, group, kind, qualname=f"Tensor.{name}")
     mark = "_" if kind == "inplace" else ""
     for public in (name, *(alias + mark for alias in group[0].aliases)):
         _engine.set_tensor_method(public, method)
@@ -133,9 +152,6 @@ for _method in (
     index_put_,
 ):  # PyTorch's order of parameters; a list of tensors comes last in a signature
     _engine.set_tensor_method(_method.__name__, _method)
-
-_engine.set_tensor_method("real", property(ops.real, doc="The real part, a view."))
-_engine.set_tensor_method("imag", property(ops.imag, doc="The imaginary part, a view."))
 
 #: Operators that have an augmented form (`+=`).
 INPLACE_SLOTS = frozenset({"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"})

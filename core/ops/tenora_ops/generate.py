@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import math
 import sys
 from collections.abc import Iterable
@@ -82,9 +83,24 @@ def parameters_text(parameters: Iterable[Parameter], method: bool) -> str:
     return ", ".join(pieces)
 
 
+def python_text(entry: Record, method: bool) -> str:
+    """The parameter list of a Python op: its schema's, where the function itself takes `*tensors`."""
+    assert entry.python is not None
+    text = parameters_text(entry.schema.parameters, method)
+    for parameter in inspect.signature(entry.python).parameters.values():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            text = text.replace(
+                f"{parameter.name}: Sequence[Tensor]", f"*{parameter.name}: Tensor | Sequence[Tensor]"
+            )
+            text = text.replace("*, ", "")
+    return text
+
+
 def returned(entry: Record) -> str:
     if entry.schema.results == 1:
         return "Tensor"
+    if entry.schema.results == 0:
+        return "tuple[Tensor, ...]"
     if entry.result:
         return "".join(name.title() for name in entry.result)
     return f"tuple[{', '.join(['Tensor'] * entry.schema.results)}]"
@@ -107,6 +123,8 @@ def stub_lines(name: str, group: list[Record], indent: str, method: bool, out: b
     for entry in group:
         parameters = list(entry.schema.parameters)
         text = parameters_text(parameters, method)
+        if entry.kind == "python":
+            text = python_text(entry, method)
         if out and entry.out:
             text += ", out: Tensor | None = None" if "*" in text else ", *, out: Tensor | None = None"
         if len(group) > 1:
@@ -190,6 +208,8 @@ def kernels_text(entry: Record) -> str:
         return f"`{entry.kernel}`" if entry.kernel else "required"
     if entry.kind == "view":
         return "none (a window)"
+    if entry.kind == "python":
+        return "none"
     return "optional" if entry.overridable else "none"
 
 
@@ -211,6 +231,7 @@ def ops_table() -> str:
         faces = [f"`{entry.public}`"] if entry.public else []
         faces += [f"`x.{entry.method_name}`"] if entry.method else []
         faces += [f"`x.{entry.inplace_name}`"] if entry.inplace else []
+        faces += [f"`x.{entry.attribute}`"] if entry.attribute else []
         what = entry.doc.replace("|", "\\|")
         row = (f"`{entry.name}`", " ".join(faces), what, entry.kind, dtypes_text(entry), gradient_text(entry))
         lines.append(f"| {' | '.join(row)} | {kernels_text(entry)} |")

@@ -199,7 +199,7 @@ def _register(entry: Record) -> OpFunction:
     if entry.kind == "python":
         _RECORDS[entry.name] = entry
         assert entry.python is not None
-        python = PythonOp(entry.name, entry.short or entry.name, entry.python, entry.doc)
+        python = PythonOp(entry.schema.text, entry.short or entry.name, entry.python, entry.doc)
         REGISTERED[entry.name] = python
         return cast(OpFunction, python)
     schema = entry.schema

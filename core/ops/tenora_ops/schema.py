@@ -82,6 +82,7 @@ class Schema:
     name: str
     parameters: tuple[Parameter, ...]
     results: int
+    """How many; 0 where that depends on the call (`-> Tensor[]`)."""
 
     @property
     def operands(self) -> tuple[Parameter, ...]:
@@ -175,6 +176,10 @@ def _check(parameters: list[Parameter], text: str) -> None:
 def _results(text: str, schema: str) -> int:
     if text == "Tensor":
         return 1
+    if text == "Tensor[]":
+        return 0
     if re.fullmatch(r"\(\s*Tensor\s*(,\s*Tensor\s*)*,?\s*\)", text):
         return text.count("Tensor")
-    raise SchemaError(f"[schema] result {text!r} in {schema!r}: expected `Tensor` or `(Tensor, Tensor)`.")
+    raise SchemaError(
+        f"[schema] result {text!r} in {schema!r}: expected `Tensor`, `(Tensor, Tensor)` or `Tensor[]`."
+    )

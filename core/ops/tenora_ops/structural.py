@@ -535,6 +535,7 @@ real = op(
     oracle=lambda x: (x + x.conjugate()).real / 2,
     doc="The real part, a view.",
     example="tenora.real(tenora.tensor([1 + 2j]))",
+    attribute="real",
 )
 imag = op(
     "imag(input: Tensor) -> Tensor",
@@ -547,4 +548,5 @@ imag = op(
     oracle=lambda x: ((x - x.conjugate()) / 2j).real,
     doc="The imaginary part, a view.",
     example="tenora.imag(tenora.tensor([1 + 2j]))",
+    attribute="imag",
 )

@@ -1,0 +1,87 @@
+"""Callables for ops that are Python over other ops, with a signature of their own.
+
+- For what the engine's signatures cannot say: as many results as the call asks for (`split`), `*tensors` (`meshgrid`).
+- They act as functions and, read through a tensor, as methods; mistakes in the arguments are told as the engine does.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import MethodType
+from typing import Any
+
+#: Other names of parameters that PyTorch reads: NumPy's, and those of single forms.
+SYNONYMS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "split_size": "split_size_or_sections",
+    "indices": "indices_or_sections",
+    "sections": "indices_or_sections",
+}
+
+
+class PythonOp:
+    """One op of kind `python`."""
+
+    def __init__(self, text: str, display: str, function: Callable[..., Any], doc: str) -> None:
+        self.text = text  # the record's signature
+        self.ops = (text.partition("(")[0],)
+        self.function = function
+        self.signature = inspect.signature(function)
+        names = self.signature.parameters
+        self.synonyms = {a: b for a, b in SYNONYMS.items() if b in names and a not in names}
+        self.__name__ = self.__qualname__ = display
+        self.__doc__ = doc
+
+    def fits(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> TypeError | None:
+        """What is wrong with the number or names of the arguments; None when nothing is."""
+        try:
+            self.signature.bind(*arguments, **options)
+        except TypeError as misfit:
+            return misfit
+        return None
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        if options:
+            options = {self.synonyms.get(name, name): value for name, value in options.items()}
+        try:
+            return self.function(*arguments, **options)
+        except TypeError as error:
+            misfit = self.fits(arguments, options)
+            if misfit is None:
+                raise
+            told = f"[{self.__name__}] type: {misfit}. Signature: {self.text}."
+            raise TypeError(told) from error
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
+
+
+class Overloads:
+    """A native function whose other forms are Python ops: the native one is tried first."""
+
+    def __init__(self, native: Callable[..., Any], python: list[PythonOp], doc: str) -> None:
+        self.native = native
+        self.python = python
+        self.ops = (*native.ops, *(name for op in python for name in op.ops))  # type: ignore[attr-defined]
+        self.__name__ = self.__qualname__ = python[0].__name__
+        self.__doc__ = doc
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return self.native(*arguments, **options)
+        except TypeError:
+            for op in self.python:
+                if op.fits(arguments, options) is None:
+                    return op(*arguments, **options)
+            raise
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<function {self.__name__}>"
