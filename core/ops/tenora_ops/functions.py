@@ -30,6 +30,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     random,
     reduce,
     rounding,
+    scans,
     selection,
     steps,
     structural,

@@ -9,7 +9,7 @@ from typing import Any
 from tenora_engine import _engine
 from tenora_ops.elementary import spread, tensors
 from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, UNARY
-from tenora_ops.formula import is_complex, is_number, ops, sum_to
+from tenora_ops.formula import is_complex, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
@@ -18,13 +18,11 @@ from tenora_ops.samples import (
     FLOATING,
     INTEGERS,
     NONZERO,
-    NUMBERS,
     REALS,
     SIGNED,
     Domain,
     Draw,
     Sample,
-    binary,
     sample,
     unary,
 )
