@@ -30,11 +30,13 @@ void check_no_violation(FakeDevice& f) {
     if (!found.empty()) throw tenora_test::Failure("violation: " + found.front());
 }
 
-// Starts each test on an idle device with an empty cache.
+// Starts each test on idle devices with empty caches: both take from the same memory.
 void fresh(uint64_t seed = 1) {
     synchronize(device());
+    synchronize(fake().device(1));
     fake().reset(seed);
     pool().trim();
+    space(device()).allocator(1).trim();
 }
 
 }  // namespace
