@@ -154,7 +154,10 @@ Fit text_attribute(PyObject* o, Attr* out) {
     if (!PyUnicode_Check(o)) return Fit::No;
     Py_ssize_t size = 0;
     const char* data = PyUnicode_AsUTF8AndSize(o, &size);  // cached in the str, which the caller holds
-    if (!data) throw_python();
+    if (!data) {
+        PyErr_Clear();
+        raise(PyExc_ValueError, "[argument] text: got a lone surrogate, expected text that UTF-8 can spell.");
+    }
     *out = attr_string({data, size_t(size)});
     return Fit::Yes;
 }
