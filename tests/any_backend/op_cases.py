@@ -25,7 +25,7 @@ from tenora_ops.tolerance import TOLERANCES
 
 LAYOUTS = ("contiguous", "transposed", "strided", "negative", "offset")
 #: Ops whose meaning is tied to the memory layout of their input.
-LAYOUT_BOUND = frozenset({"view", "as_strided", "empty_like"})
+LAYOUT_BOUND = frozenset({"view", "view_as", "as_strided", "empty_like"})
 WIDE = {"f": np.float64, "c": np.complex128}
 
 
@@ -180,6 +180,8 @@ def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any, w
         assert isinstance(got, tuple) and len(got) == len(answer), f"{where}: {got} for {len(answer)} results"
         for i, (g, a) in enumerate(zip(got, answer, strict=True)):
             compare_one(record, dtype, sample, g, a, f"{where} result {i}")
+    elif isinstance(got, bool):
+        assert got is bool(answer), where
     else:
         compare_one(record, dtype, sample, got, answer, where)
 

@@ -28,6 +28,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     normalise,
     norms,
     random,
+    rearrange,
     reduce,
     rounding,
     scans,

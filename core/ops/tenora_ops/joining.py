@@ -428,7 +428,8 @@ def _mesh(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
         need_rank("meshgrid", tensor, 0, 1)
         if tensor.dtype != given[0].dtype:
             raise RuntimeError(
-                f"[meshgrid] dtypes differ: got {given[0].dtype} and {tensor.dtype}, expected one dtype. Cast one of them."
+                f"[meshgrid] dtypes differ: got {given[0].dtype} and {tensor.dtype}, expected one dtype. "
+                "Cast one of them."
             )
     order = list(range(len(given)))
     if indexing == "xy" and len(given) > 1:

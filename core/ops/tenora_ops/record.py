@@ -65,9 +65,9 @@ class Record:
     inputs that are read for shape and dtype only; `not_differentiable` numbers outputs without a gradient. `random`
     ops draw from a generator; `checks_data`: a kernel may refuse because of element values.
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
-    Faces: `attribute` (a Tensor property), `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
-    namespace), `method` and `inplace` (a name, or True for the public one), `out`, `operator` slot, `aliases`,
-    `result` names.
+    Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
+    namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
+    `operator` slot, `aliases`, `result` names.
 
     Raises:
         SchemaError: the signature cannot be parsed.
