@@ -82,4 +82,14 @@ def test_half_types_round_once(name: str, backend: str) -> None:
 
 
 #: Their results are counts, places, truths or of the dtype that the sample names.
-WITHOUT_FLOATS = {"nonzero", "argsort", "count_nonzero", "cast", "softmax_dtype", "log_softmax_dtype"}
+WITHOUT_FLOATS = {
+    "nonzero",
+    "argsort",
+    "count_nonzero",
+    "cast",
+    "softmax_dtype",
+    "log_softmax_dtype",
+    "searchsorted",
+    "bucketize",
+    "isin",
+}

@@ -32,6 +32,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     reduce,
     rounding,
     scans,
+    search,
     selection,
     steps,
     structural,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import wrap_dim
 from tenora_ops.families import COMPOSITE, ORDERED_NUMBERS
 from tenora_ops.formula import conj, ops
 from tenora_ops.halves import HALVES, rounds_once
@@ -23,21 +24,6 @@ from tenora_ops.samples import ALL, BOOLEAN, FLOATING, REALS, Domain, Draw, Samp
 PAIR_SCAN = Family(
     "scan", "value_index", "sort", "plain", one_dim, BOOLEAN + ORDERED_NUMBERS, Domain(-3.0, 3.0)
 )
-
-
-def wrapped(op: str, dim: int, ndim: int) -> int:
-    """A dim that is not negative.
-
-    Raises:
-        IndexError: the tensor has no such dim.
-    """
-    reach = max(ndim, 1)
-    if not -reach <= dim < reach:
-        raise IndexError(
-            f"[{op}] dimension out of range: got {dim}, expected {-reach} to {reach - 1} for a tensor of rank {ndim}. "
-            "Pass a dimension the tensor has."
-        )
-    return dim % reach
 
 
 def doubling(parts: tuple[Any, ...], dim: int, join: Callable[..., Any]) -> tuple[Any, ...]:
@@ -189,7 +175,7 @@ cummin = op(
 
 
 def _logcumsumexp(input: Any, dim: int) -> Any:
-    dim = wrapped("logcumsumexp", dim, input.ndim)
+    dim = wrap_dim("logcumsumexp", dim, input.ndim)
     if not input.dtype.is_floating_point:
         name = str(input.dtype).rsplit(".", 1)[-1]
         raise RuntimeError(
@@ -227,7 +213,7 @@ def _diff(input: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
         raise RuntimeError("[diff] too few dimensions: got 0, expected at least 1. Reshape it to a vector.")
     if n < 0:
         raise RuntimeError(f"[diff] order: got {n}, expected 0 or more. Pass how often to take differences.")
-    dim = wrapped("diff", dim, input.ndim)
+    dim = wrap_dim("diff", dim, input.ndim)
     joined = [t for t in (prepend, input, append) if t is not None]
     found = ops.cat(joined, dim) if len(joined) > 1 else ops.clone(input)
     subtract = ops.logical_xor if found.dtype == _engine.bool else ops.sub
@@ -288,7 +274,7 @@ def _widths(op: str, y: Any, x: Any, dim: int) -> Any:
 def _trapezoid(op: str, y: Any, x: Any, dx: Any, dim: int, running: bool) -> Any:
     if not y.ndim:
         raise RuntimeError(f"[{op}] too few dimensions: got 0, expected at least 1. Reshape it to a vector.")
-    dim = wrapped(op, dim, y.ndim)
+    dim = wrap_dim(op, dim, y.ndim)
     areas = _areas(y, dx if x is None else _widths(op, y, x, dim), dim)
     return ops.cumsum(areas, dim) if running else ops.sum(areas, dim)
 
