@@ -27,6 +27,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     movement,
     normalise,
     norms,
+    order_statistics,
     random,
     rearrange,
     reduce,
