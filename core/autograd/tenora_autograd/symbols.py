@@ -111,6 +111,14 @@ class SymAttr:
         """How many items a span has."""
         return self.trace.attribute("length", [], [self], "int")
 
+    def part(self, start: int | SymAttr | None, stop: int | SymAttr | None) -> SymAttr:
+        """The items from start to before stop, as in a Python slice."""
+        return self.trace.attribute("slice", [], [self, start, stop], "span")
+
+    def product(self) -> SymAttr:
+        """The product of all items, 1 for none."""
+        return self.trace.attribute("product", [], [self], "int")
+
     def inverse(self) -> SymAttr:
         """The inverse of a permutation."""
         return self.trace.attribute("inverse_permutation", [], [self], "span")

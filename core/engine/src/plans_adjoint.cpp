@@ -2,6 +2,9 @@
 // base's shape, sum_to undoes broadcasting, matmul_left and matmul_right are the
 // two adjoints of matmul. `like` operands are read for shape and dtype only.
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <utility>
 
 #include "internal.h"
 
@@ -13,10 +16,27 @@ Launch launch_of(const Call& c, OpId id, std::span<const Operand> in, std::span<
     return {.op = op(id), .backend = c.backend, .in = in, .attr = attr, .out = out, .device = c.infer.device};
 }
 
-// window += g, element by element even where elements of the window lie on each other.
+// Whether elements of the window may lie on each other: false only where every dimension steps over all
+// smaller ones.
+bool may_overlap(const Tensor* t) {
+    if (t->contiguous || t->numel < 2) return false;
+    std::array<std::pair<int64_t, int64_t>, kMaxRank> dims;  // (stride, size)
+    size_t n = 0;
+    for (size_t i = 0; i < t->shape().size(); ++i)
+        if (int64_t size = t->shape()[i]; size > 1) dims[n++] = {std::abs(t->strides()[i]), size};
+    std::sort(dims.begin(), dims.begin() + n);
+    int64_t reach = 0;
+    for (size_t i = 0; i < n; ++i) {
+        if (dims[i].first <= reach) return true;
+        reach += (dims[i].second - 1) * dims[i].first;
+    }
+    return false;
+}
+
+// window += g, element by element where elements of the window may lie on each other.
 void add_window(Call& c, Tensor* window, Tensor* g) {
     if (!g->numel) return;
-    if (overlaps_itself(window)) {
+    if (may_overlap(window)) {
         LocalView w, part;
         size_t rest = size_t(window->rank()) - 1;
         for (int64_t k = 0; k < window->shape()[0]; ++k) {
@@ -66,7 +86,7 @@ void embed(Call& c) {
     LocalView window;
     view_window(c, buffer, window);
     check_fits(c, g, window.get());
-    if (overlaps_itself(window.get()))
+    if (may_overlap(window.get()))
         add_window(c, window.get(), g);
     else
         copy_into(window.get(), g, c.backend);
