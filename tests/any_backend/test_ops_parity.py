@@ -32,7 +32,11 @@ NAMES = [r.name for r in tenora_ops.records() if r.public]
 #: Where tenora means to differ; the reason is printed with the count.
 DIFFERS: dict[tuple[str, str], str] = {
     (name, "uint8"): "PyTorch keeps uint8 where every other dtype gives bool" for name in ("all", "any")
+} | {
+    ("as_strided_written", name): "PyTorch's gradient fails its own gradcheck" for name in (*REALS, *COMPLEX)
 }
+#: Second gradients that PyTorch rounds on purpose; the first ones are compared.
+SECOND_DIFFERS = {"binary_cross_entropy": "PyTorch adds 1e-12 to x (1 - x)"}
 #: Results whose order among equal elements PyTorch leaves open.
 TIES = {("topk", 1)}
 SECOND = 64  # elements up to which second gradients are compared
@@ -219,7 +223,8 @@ def gradients(record: Record, sample: Sample, where: str) -> None:
     call = functools.partial(tenora_ops.REGISTERED[record.name], *mine, **op_cases.options_of(record, sample))
     ours = derivatives(tenora, call, leaves_of(mine, tenora))
     compare_derivatives(record, ours[0], theirs[0], f"{where} gradient")
-    compare_derivatives(record, ours[1], theirs[1], f"{where} second gradient")
+    if record.name not in SECOND_DIFFERS:
+        compare_derivatives(record, ours[1], theirs[1], f"{where} second gradient")
 
 
 @pytest.mark.parametrize("name", NAMES)

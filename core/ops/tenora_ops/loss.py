@@ -53,13 +53,13 @@ def _softmax_row(row: Any) -> Any:
     return np.array(shifted) / math.fsum(shifted)
 
 
-def _reduce(values: Any, reduction: str) -> Any:
+def reduce_loss(values: Any, reduction: str) -> Any:
     if reduction == "none":
         return values
     return ops.sum(values) if reduction == "sum" else ops.mean(values)  # the shape rule knows no fourth
 
 
-def _reduced(values: Any, reduction: str) -> Any:
+def reduced_loss(values: Any, reduction: str) -> Any:
     if reduction == "none":
         return values
     total = math.fsum(np.reshape(values, -1).tolist())
@@ -75,9 +75,9 @@ mse_loss = op(
     "mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor",
     family=LOSS,
     dtype="promote",
-    composite=lambda x, y, reduction: _reduce(ops.square(x - y), reduction),
+    composite=lambda x, y, reduction: reduce_loss(ops.square(x - y), reduction),
     vjp=lambda g, x, y, r, reduction: _squares_gradient(_spread(g, x, reduction), x, y),
-    oracle=lambda x, y, reduction="mean": _reduced((x - y) ** 2, reduction),
+    oracle=lambda x, y, reduction="mean": reduced_loss((x - y) ** 2, reduction),
     doc="Mean, sum or list of squared differences.",
     example="tenora.nn.functional.mse_loss(tenora.ones(3), tenora.zeros(3))",
     public="nn.functional.mse_loss",
@@ -98,8 +98,8 @@ l1_loss = op(
         sample(s.arguments[0], s.arguments[1] + s.arguments[1].dtype.type(9), **s.options)
         for s in targets(draw)
     ],
-    composite=lambda x, y, reduction: _reduce(ops.abs(x - y), reduction),
-    oracle=lambda x, y, reduction="mean": _reduced(np.abs(x - y), reduction),
+    composite=lambda x, y, reduction: reduce_loss(ops.abs(x - y), reduction),
+    oracle=lambda x, y, reduction="mean": reduced_loss(np.abs(x - y), reduction),
     doc="Mean, sum or list of absolute differences.",
     example="tenora.nn.functional.l1_loss(tenora.ones(3), tenora.zeros(3))",
     public="nn.functional.l1_loss",
@@ -109,29 +109,16 @@ smooth_l1_loss = op(
     "smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor",
     family=LOSS,
     dtype="promote",
-    composite=lambda x, y, reduction, beta: _reduce(
+    composite=lambda x, y, reduction, beta: reduce_loss(
         ops.where(ops.lt(ops.abs(x - y), beta), ops.square(x - y) * 0.5 / beta, ops.abs(x - y) - beta * 0.5),
         reduction,
     ),
-    oracle=lambda x, y, reduction="mean", beta=1.0: _reduced(
+    oracle=lambda x, y, reduction="mean", beta=1.0: reduced_loss(
         np.where(np.abs(x - y) < beta, 0.5 * (x - y) ** 2 / beta, np.abs(x - y) - beta / 2), reduction
     ),
     doc="Squares near zero, absolute differences beyond beta.",
     example="tenora.nn.functional.smooth_l1_loss(tenora.ones(3), tenora.zeros(3))",
     public="nn.functional.smooth_l1_loss",
-)
-
-binary_cross_entropy_with_logits = op(
-    "binary_cross_entropy_with_logits(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor",
-    family=LOSS,
-    dtype="promote",
-    composite=lambda x, y, reduction: _reduce(
-        ops.maximum(x, 0) - x * y + ops.log1p(ops.exp(-ops.abs(x))), reduction
-    ),
-    oracle=lambda x, y, reduction="mean": _reduced(np.logaddexp(0, x) - x * y, reduction),
-    doc="log(1 + e^x) - x y: binary cross entropy of sigmoid(x).",
-    example="tenora.nn.functional.binary_cross_entropy_with_logits(tenora.zeros(3), tenora.ones(3))",
-    public="nn.functional.binary_cross_entropy_with_logits",
 )
 
 
@@ -370,7 +357,7 @@ def _probabilities_oracle(
     scores = np.moveaxis(_log_softmax_oracle(x), dim, -1)
     spread = np.moveaxis(target, dim, -1) * (1 - label_smoothing) + label_smoothing / x.shape[dim]
     losses = np.asarray(-np.sum(scores * spread * (1 if weight is None else weight), axis=-1))
-    return _reduced(losses, reduction)
+    return reduced_loss(losses, reduction)
 
 
 cross_entropy_probabilities = op(
