@@ -18,7 +18,9 @@ LARGEST = 30  # elements of a sample that finite differences still walk through
 #: Random numbers are drawn anew at each call, so a difference of two calls means nothing.
 DRAWN_ANEW = {"dropout"}
 #: `fill` cuts history (see test_fill_cuts_history); a rounded quotient has a gradient of zero between its steps.
-LEFT_OUT = {"fill", "div_mode"}
+LEFT_OUT = {"fill", "div_mode", "gumbel_softmax"}
+#: Read one triangle of a Hermitian matrix; the gradient is that of the whole, so differences must stay Hermitian.
+HERMITIAN = {"linalg_cholesky_ex", "linalg_cholesky", "cholesky", "linalg_eigh", "linalg_eigvalsh"}
 DIFFERENTIABLE = [r.name for r in tenora_ops.records() if r.differentiable and r.name not in LEFT_OUT]
 
 
@@ -42,6 +44,8 @@ def prepared(record: Record, sample: Sample) -> tuple[Any, list[Any]] | None:
     function = tenora_ops.REGISTERED[record.name]
 
     def run(*given: Any) -> Any:
+        if record.name in HERMITIAN:
+            given = tuple((t + tenora.conj(t.transpose(-2, -1))) / 2 for t in given)
         filled = [list(a) if isinstance(a, list) else a for a in arguments]
         for (i, j), tensor in zip(slots, given, strict=False):
             if j is None:

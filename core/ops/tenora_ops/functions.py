@@ -20,6 +20,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     channel_norm,
     compare,
     creation,
+    diagonals,
     distance,
     elementary,
     index,
