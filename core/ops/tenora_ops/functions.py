@@ -41,6 +41,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     scans,
     search,
     selection,
+    statistics,
     steps,
     structural,
     transcendental,

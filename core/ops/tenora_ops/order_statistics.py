@@ -31,8 +31,8 @@ def _picked(op: str, input: Any, dim: int, keepdim: bool, place_of: Any) -> tupl
         return ops.clone(input), ops.full((), 0, dtype=_engine.int64, device=input.device)
     if not input.shape[dim]:
         raise IndexError(
-            f"[{op}] no element to choose from: got shape {tuple(input.shape)}, expected elements along dimension {dim}. "
-            "Check for empty input first."
+            f"[{op}] no element to choose from: got shape {tuple(input.shape)}, expected elements along dimension "
+            f"{dim}. Check for empty input first."
         )
     values, order = ops.sort(input.detach(), dim, False, True)
     indices = ops.gather(order, dim, place_of(values, dim))
@@ -320,7 +320,8 @@ def _check_quantile(op: str, input: Any, q: Any, interpolation: str) -> None:
         )
     if input.dtype not in (_engine.float32, _engine.float64):
         raise RuntimeError(
-            f"[{op}] dtype not supported: got {input.dtype}, expected float32 or float64. Cast with .to(tenora.float32)."
+            f"[{op}] dtype not supported: got {input.dtype}, expected float32 or float64. "
+            "Cast with .to(tenora.float32)."
         )
     if not input.numel():
         raise RuntimeError(
@@ -332,7 +333,8 @@ def _check_quantile(op: str, input: Any, q: Any, interpolation: str) -> None:
         return
     if q.ndim > 1 or q.dtype != input.dtype:
         raise RuntimeError(
-            f"[{op}] q: got {q.dtype} of shape {tuple(q.shape)}, expected a number or 1-d {input.dtype}. Cast or flatten it."
+            f"[{op}] q: got {q.dtype} of shape {tuple(q.shape)}, expected a number or 1-d "
+            f"{input.dtype}. Cast or flatten it."
         )
     inside = ops.logical_and(ops.ge(q, 0), ops.le(q, 1))
     if not bool(ops.all(inside)):
@@ -364,18 +366,14 @@ def _quantile_of(skip_nan: bool) -> Any:
             return math.nan
         rank = q * (len(values) - 1)
         low, high = values[math.floor(rank)], values[math.ceil(rank)]
-        weights = {
-            "linear": rank % 1,
-            "lower": 0,
-            "higher": 1,
-            "midpoint": 0.5,
-            "nearest": round(rank) - math.floor(rank),
-        }
+        nearest = round(rank) - math.floor(rank)
+        weights = {"linear": rank % 1, "lower": 0, "higher": 1, "midpoint": 0.5, "nearest": nearest}
         return float(low + (high - low) * weights[interpolation])
 
     def apply(x: Any, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear") -> Any:
         found = [
-            reduced(lambda row: one(row, p, interpolation), x, dim, keepdim) for p in np.ravel(q).tolist()
+            reduced(lambda row, p=p: one(row, p, interpolation), x, dim, keepdim)
+            for p in np.ravel(q).tolist()
         ]
         return np.array(found).reshape(np.shape(q) + found[0].shape)
 
@@ -405,7 +403,10 @@ def between(draw: Draw) -> Iterable[Sample]:
     return [s for s in list(shares(draw))[:10] if not hasattr(s.arguments[1], "dtype")]
 
 
-QUANTILE = "input: Tensor, q: Tensor | Scalar, dim: int? = None, keepdim: bool = False, *, interpolation: str = 'linear'"
+QUANTILE = (
+    "input: Tensor, q: Tensor | Scalar, dim: int? = None, keepdim: bool = False, *, "
+    "interpolation: str = 'linear'"
+)
 quantile = op(
     f"quantile({QUANTILE}) -> Tensor",
     family=COMPOSITE,

@@ -41,17 +41,27 @@ LARGEST = {
 
 
 # ---- whole numbers ----
+def _check_integers(op: str, *values: Any) -> None:
+    for value in values:
+        if value.dtype.is_floating_point or value.dtype.is_complex or value.dtype == _engine.bool:
+            raise NotImplementedError(
+                f"[{op}] dtype not supported: got {value.dtype}, expected integers. Cast with .to(tenora.int64)."
+            )
+
+
 def _gcd(input: Any, other: Any) -> Any:
     """Euclid's algorithm on all elements until every remainder is zero."""
+    _check_integers("gcd", input, other)
     a, b = ops.abs(input + other * 0), ops.abs(other + input * 0)
     while bool(ops.any(ops.ne(b, 0))):
         done = ops.eq(b, 0)
         rest = ops.remainder(a, ops.where(done, 1, b))
         a, b = ops.where(done, a, b), ops.where(done, 0, rest)
-    return a
+    return ops.abs(a)
 
 
 def _lcm(input: Any, other: Any) -> Any:
+    _check_integers("lcm", input, other)
     divisor = _gcd(input, other)
     return ops.abs(ops.floor_divide(input, ops.where(ops.eq(divisor, 0), 1, divisor)) * other)
 
