@@ -161,7 +161,7 @@ def result_dtype(record: Record, dtype: str, answer: np.ndarray, sample: Sample)
     if kind in "biu" or answer.dtype == ml_dtypes.bfloat16:
         return answer.dtype.name
     if kind == "c":
-        return dtype if dtype in COMPLEX else "complex64"
+        return dtype if dtype in COMPLEX else "complex128" if dtype == "float64" else "complex64"
     if dtype in COMPLEX:
         return "float32" if dtype == "complex64" else "float64"
     if dtype in REALS:

@@ -8,7 +8,19 @@ from typing import Any
 
 from tenora_dispatch.contract import Registry
 from tenora_dispatch.masks import KernelFlag
-from tenora_reference import dtypes, index, linalg, movement, pointwise, random, reduce, sort, transcendental
+from tenora_reference import (
+    dtypes,
+    factor,
+    fourier,
+    index,
+    linalg,
+    movement,
+    pointwise,
+    random,
+    reduce,
+    sort,
+    transcendental,
+)
 
 Kernel = Callable[..., Any]
 
@@ -19,6 +31,7 @@ _UFUNC = _ANY_LAYOUT | KernelFlag.BROADCAST | KernelFlag.INPLACE
 _NUMERIC = dtypes.NUMBERS + dtypes.COMPLEX
 _INEXACT = dtypes.FLOATS + dtypes.COMPLEX
 _WHOLE = dtypes.BOOL + dtypes.INTEGERS
+_PRECISE = ("float32", "float64", *dtypes.COMPLEX)
 
 _POINTWISE: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "neg": (pointwise.neg, _NUMERIC),
@@ -88,8 +101,12 @@ _OTHERS: dict[str, tuple[Kernel, tuple[str, ...]]] = {
 
 
 def load(registry: Registry) -> None:
-    """Register ring 0. Called once by the dispatcher."""
+    """Register ring 0 and what NumPy has beyond it. Called once by the dispatcher."""
     for op, (kernel, supported) in _POINTWISE.items():
         registry.kernel(op, kernel, dtypes=supported, flags=_UFUNC)
     for op, (kernel, supported) in _OTHERS.items():
+        registry.kernel(op, kernel, dtypes=supported, flags=_ANY_LAYOUT)
+    for op, kernel in factor.KERNELS.items():
+        registry.kernel(op, kernel, dtypes=_PRECISE, flags=_ANY_LAYOUT)
+    for op, (kernel, supported) in fourier.KERNELS.items():
         registry.kernel(op, kernel, dtypes=supported, flags=_ANY_LAYOUT)

@@ -33,5 +33,6 @@ else:
     np = LazyModule("numpy")
 
 special: Any = LazyModule("scipy.special")
+decompositions: Any = LazyModule("scipy.linalg")
 
-__all__ = ["LazyModule", "np", "special"]
+__all__ = ["LazyModule", "decompositions", "np", "special"]

@@ -104,4 +104,11 @@ TOLERANCES = _make(
         "the rounding of its argument (|x| <= 16 in the samples) into the result.",
     ),
     Tolerance("statistics", 32.0, 32.0, "A reduction of squared differences from a rounded mean."),
+    Tolerance(
+        "factorised",
+        64.0,
+        512.0,
+        "Backward stable algorithms on matrices of at most 6 rows: about 10 n units of the norm, times a condition "
+        "number or inverse gap of the samples of up to about 10.",
+    ),
 )

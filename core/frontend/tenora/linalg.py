@@ -1,0 +1,16 @@
+"""Linear algebra under PyTorch's names: the functions of the op records that are public as `linalg.*`.
+
+>>> import tenora
+>>> tenora.linalg.det(tenora.tensor([[1.0, 2.0], [3.0, 4.0]])).item()
+-2.0
+"""
+
+from __future__ import annotations
+
+import tenora_ops as _ops
+from tenora_ops import matmul
+from tenora_ops.linalg_rules import LinAlgError
+
+globals().update(_ops.public_functions("linalg"))
+
+__all__ = ["LinAlgError", "matmul", *_ops.public_functions("linalg")]
