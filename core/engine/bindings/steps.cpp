@@ -1,5 +1,7 @@
 // Optimizer steps: one call for lists of parameters, on the way of every training step, so no pybind11.
 
+#include <algorithm>
+
 #include "arguments.h"
 #include "module_parts.h"
 #include "tenora/dispatch.h"
@@ -22,23 +24,88 @@ PyRef sequence(PyObject* o, const char* argument) {
 }
 
 // The tensors stay alive through `held`: a kernel runs without the GIL, and the lists may change meanwhile.
-void append_tensors(PyObject* list, std::vector<TensorRef>& held) {
-    PyRef items = sequence(list, "a list");
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
-        held.emplace_back(as_tensor(PySequence_Fast_GET_ITEM(items.get(), i), "run_step", "an operand"));
+void append_tensors(PyObject* items, std::vector<TensorRef>& held) {
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items); ++i)
+        held.emplace_back(as_tensor(PySequence_Fast_GET_ITEM(items, i), "run_step", "an operand"));
 }
 
 // The tensors `name` of all states, one dict per parameter.
 void append_states(PyObject* states, PyObject* name, std::vector<TensorRef>& held) {
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(states); ++i) {
-        PyObject* state = PySequence_Fast_GET_ITEM(states, i);
-        if (!PyDict_Check(state)) raise(PyExc_TypeError, "[run_step] a state is no dict.");
-        PyObject* value = PyDict_GetItemWithError(state, name);
+        PyRef state = PyRef::borrow(PySequence_Fast_GET_ITEM(states, i));
+        if (!PyDict_Check(state.get()))
+            raise_kind(ErrorKind::Type, "type", "run_step",
+                       "a state is wrong: got " + type_name(state.get()) + ", expected a dict.");
+        PyObject* value = PyDict_GetItemWithError(state.get(), name);
         if (!value && PyErr_Occurred()) throw_python();
         if (!value)
             raise_kind(ErrorKind::Value, "state", "run_step",
                        "a state has no '" + to_text(name) + "'. Was another optimizer's state loaded?");
         held.emplace_back(as_tensor(value, "run_step", "a state"));
+    }
+}
+
+struct Lists {
+    std::vector<TensorRef> params, states, grads;
+    int64_t names = 0;
+};
+
+// A kernel trusts that every parameter has each of its states and a gradient.
+void check_lengths(const Signature& op, const Lists& lists) {
+    int64_t params = int64_t(lists.params.size()), most = -2, least = -2;  // but parameter and gradient
+    if (lists.grads.size() != lists.params.size() || int64_t(lists.states.size()) != params * lists.names)
+        raise_kind(ErrorKind::Value, "argument", op.name,
+                   "lists differ in length: got " + std::to_string(lists.grads.size()) + " gradients and " +
+                       std::to_string(lists.states.size()) + " states for " + std::to_string(params) +
+                       " parameters, expected one gradient and " + std::to_string(lists.names) +
+                       " states for each.");
+    for (const Param& p : op.params) {
+        most += is_operand(p.type);
+        least += is_operand(p.type) && !p.optional;
+    }
+    if (lists.names < least || lists.names > most)
+        raise_kind(ErrorKind::Value, "argument", op.name,
+                   "wrong number of states: got " + std::to_string(lists.names) + ", expected " +
+                       std::to_string(most) + ". Name those of the op's schema.");
+}
+
+void check_shapes(const Signature& op, const Lists& lists) {
+    for (const auto* list : {&lists.states, &lists.grads})
+        for (size_t i = 0; i < list->size(); ++i) {
+            const Tensor *t = (*list)[i].get(), *param = lists.params[i % lists.params.size()].get();
+            if (!std::ranges::equal(t->shape(), param->shape()))
+                raise_kind(ErrorKind::Runtime, "shape", op.name,
+                           "a state or gradient does not fit its parameter: got " + describe(t) +
+                               ", expected the shape of " + describe(param) +
+                               ". Was another model's state loaded, or a parameter replaced?");
+        }
+}
+
+// A look-up in a state may run Python code, and so change any list.
+Lists gather(PyObject* const* args) {
+    PyRef params = sequence(args[1], "params"), states = sequence(args[2], "states"),
+          names = sequence(args[3], "names"), grads = sequence(args[4], "grads");
+    Lists lists;
+    append_tensors(params.get(), lists.params);
+    append_tensors(grads.get(), lists.grads);
+    for (; lists.names < PySequence_Fast_GET_SIZE(names.get()); ++lists.names) {
+        PyRef name = PyRef::borrow(PySequence_Fast_GET_ITEM(names.get(), lists.names));
+        append_states(states.get(), name.get(), lists.states);
+    }
+    return lists;
+}
+
+void append_attributes(const OpInfo& info, PyObject* hyper, Arguments& a) {
+    const std::string& name = info.signature->name;
+    Py_ssize_t next = 0;
+    for (const Param& p : info.signature->params) {
+        if (is_operand(p.type)) continue;
+        if (next >= PySequence_Fast_GET_SIZE(hyper))
+            raise_kind(ErrorKind::Value, "program", name, "too few attributes for run_step.");
+        PyObject* value = PySequence_Fast_GET_ITEM(hyper, next++);
+        a.held.push_back(PyRef::borrow(value));
+        a.attributes[a.n_attributes++] =
+            named(name, [&] { return attribute_argument(p, value, a, name.c_str()); });
     }
 }
 
@@ -49,29 +116,16 @@ PyObject* run_step(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
         const std::string op_name = to_text(args[0]);
         const OpInfo* info = find_op_info(op_name);
         if (!info) raise_kind(ErrorKind::Value, "op", "run_step", "unknown op: got '" + op_name + "'.");
-        std::vector<TensorRef> held;
-        PyRef params = sequence(args[1], "params"), states = sequence(args[2], "states"),
-              names = sequence(args[3], "names"), hyper = sequence(args[5], "hyper");
-        append_tensors(params.get(), held);
-        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(names.get()); ++i)
-            append_states(states.get(), PySequence_Fast_GET_ITEM(names.get(), i), held);
-        const size_t written = held.size();
-        append_tensors(args[4], held);
-        std::vector<Tensor*> raw;
-        raw.reserve(held.size());
-        for (const TensorRef& t : held) raw.push_back(t.get());
+        Lists lists = gather(args);
+        check_lengths(*info->signature, lists);
+        check_shapes(*info->signature, lists);
         Arguments a;
-        Py_ssize_t next = 0;
-        for (const Param& p : info->signature->params) {
-            if (is_operand(p.type)) continue;
-            if (next >= PySequence_Fast_GET_SIZE(hyper.get()))
-                raise_kind(ErrorKind::Value, "program", op_name, "too few attributes for run_step.");
-            PyObject* value = PySequence_Fast_GET_ITEM(hyper.get(), next++);
-            a.held.push_back(PyRef::borrow(value));
-            a.attributes[a.n_attributes++] = attribute_argument(p, value, a, op_name.c_str());
-        }
-        std::span<Tensor* const> all(raw);
-        return new_bool(call_step(info->id, all.first(written), all.subspan(written), a.attr()));
+        append_attributes(*info, sequence(args[5], "hyper").get(), a);
+        std::vector<Tensor*> written, read;
+        for (const auto* list : {&lists.params, &lists.states})
+            for (const TensorRef& t : *list) written.push_back(t.get());
+        for (const TensorRef& t : lists.grads) read.push_back(t.get());
+        return new_bool(call_step(info->id, written, read, a.attr()));
     });
 }
 

@@ -250,7 +250,8 @@ def optimizer_step_(
         for param, state, grad in zip(params, states, grads, strict=True):
             written = [param, *(state[each] for each in names)]
             values = update(*written, *absent, grad, *hyper)
-            for target, value in zip(written, values[: len(written)], strict=True):
+            # The parameter last: it stays as it was when a state cannot be written.
+            for target, value in reversed(list(zip(written, values[: len(written)], strict=True))):
                 _engine.assign(target, value)
     finally:
         _engine.set_grad_enabled(old)

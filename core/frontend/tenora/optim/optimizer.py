@@ -140,6 +140,11 @@ class Optimizer:
             state = self.state[parameter]
             if not state:
                 self._begin(parameter, state, names)
+            if "step" not in state:
+                raise ValueError(
+                    f"[{type(self).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}. "
+                    "Was another optimizer's state loaded?"
+                )
             state["step"] = step = state["step"] + 1
             states.append(state)
             steps.append(step)
@@ -170,19 +175,27 @@ class Optimizer:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes over a `state_dict` of the same groups; tensors are copied.
 
-        Raises ValueError when the number or the sizes of the groups differ.
+        Raises ValueError when the number or the sizes of the groups differ, or a state has no parameter; nothing is
+        changed then.
         """
         sizes = [len(group["params"]) for group in state_dict["param_groups"]]
         own = [len(group["params"]) for group in self.param_groups]
         if sizes != own:
             raise ValueError(f"[load_state_dict] group sizes: got {sizes}, expected {own}.")
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
-        self.state.clear()
+        loaded = {}
         for number, state in state_dict["state"].items():
-            self.state[parameters[number]] = {
+            if number not in range(len(parameters)):
+                raise ValueError(
+                    f"[load_state_dict] a state of no parameter: got number {number!r}, expected 0 to "
+                    f"{len(parameters) - 1}."
+                )
+            loaded[parameters[number]] = {
                 name: value.detach().clone() if isinstance(value, Tensor) else value
                 for name, value in state.items()
             }
+        self.state.clear()
+        self.state.update(loaded)
         for group, saved in zip(self.param_groups, state_dict["param_groups"], strict=True):
             group.update({name: value for name, value in saved.items() if name != "params"})
 
