@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -80,3 +80,88 @@ def test_rules_for_views_hold_for_functions() -> None:
         view = (x * 1)[0]
     with pytest.raises(RuntimeError, match="no_grad"):
         ScaleInPlace.apply(view, w)
+
+
+class Row(Function):
+    """Its gradient is not that of the view which it returns."""
+
+    @staticmethod
+    def forward(ctx: Any, x: tenora.Tensor) -> tenora.Tensor:
+        return x[0]
+
+    @staticmethod
+    def backward(ctx: Any, g: tenora.Tensor) -> tenora.Tensor:
+        full = tenora.zeros(2, 3, dtype=g.dtype)
+        full[0] = g * 100
+        return full
+
+
+class Same(Function):
+    @staticmethod
+    def forward(ctx: Any, x: tenora.Tensor) -> tenora.Tensor:
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: tenora.Tensor) -> tenora.Tensor:
+        return g * 7
+
+
+@pytest.mark.parametrize("function", [Row, Same])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_memory_that_a_function_handed_on_is_not_written_in_silence(
+    backend: str, function: Any, recorded: bool
+) -> None:
+    """The view's gradient would replace the Function's (PyTorch refuses too)."""
+    leaf = tenora.ones(2, 3, requires_grad=True)
+    base = leaf * 1
+    result = function.apply(base)
+    with tenora.set_grad_enabled(recorded):
+        base.mul_(2)
+    with pytest.raises(RuntimeError, match=r"\[Function\] write into what a custom Function returned"):
+        result.sum().backward()
+    for target in (leaf, leaf * 1):
+        result = function.apply(target)
+        with pytest.raises(RuntimeError, match=r"\[mul\] write into what a custom Function returned"):
+            result.mul_(2)
+        assert target.tolist() == [[1.0] * 3] * 2
+    function.apply(leaf).sum().backward()
+    assert leaf.grad is not None and leaf.grad[0].tolist() == [100.0 if function is Row else 7.0] * 3
+
+
+def test_views_of_what_forward_made_itself_may_be_read_after_a_write() -> None:
+    class Flat(Function):
+        @staticmethod
+        def forward(ctx: Any, x: tenora.Tensor) -> tenora.Tensor:
+            return (x * 2).reshape(6)
+
+        @staticmethod
+        def backward(ctx: Any, g: tenora.Tensor) -> tenora.Tensor:
+            return g.reshape(2, 3) * 2
+
+    leaf = tenora.ones(2, 3, requires_grad=True)
+    result = Flat.apply(leaf)
+    with tenora.no_grad():
+        result.mul_(3)
+    result.sum().backward()
+    assert leaf.grad is not None and leaf.grad.tolist() == [[2.0] * 3] * 2
+
+
+def test_a_named_tuple_from_forward_becomes_a_tuple() -> None:
+    class Pair(NamedTuple):
+        first: tenora.Tensor
+        second: tenora.Tensor
+
+    class Both(Function):
+        @staticmethod
+        def forward(ctx: Any, x: tenora.Tensor) -> Pair:
+            return Pair(x * 1, x * 2)
+
+        @staticmethod
+        def backward(ctx: Any, g: tenora.Tensor, h: tenora.Tensor) -> tenora.Tensor:
+            return g + 2 * h
+
+    leaf = tenora.ones(2, requires_grad=True)
+    result = Both.apply(leaf)
+    assert type(result) is tuple
+    (result[0] + result[1]).sum().backward()
+    assert leaf.grad is not None and leaf.grad.tolist() == [3.0, 3.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -164,3 +165,74 @@ def test_save_on_cpu() -> None:
     assert x.grad is not None and x.grad.item() == 6
     with pytest.raises(NotImplementedError, match="pin_memory"):
         graph.save_on_cpu(pin_memory=True)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda t: tenora.ones(0),
+        lambda t: tenora.ones(1000),
+        lambda t: tenora.ones(2, 3),
+        lambda t: t.to(tenora.float64),
+        lambda t: t.to(tenora.int32),
+    ],
+)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_an_unpacked_tensor_of_another_kind_is_refused(backend: str, name: str, other: Any) -> None:
+    """Kernels of gradients trust shapes and dtypes: softmax's read beyond an empty tensor."""
+    if name.startswith("function"):  # the user's own backward may use what it likes
+        return
+    x = tenora.tensor([0.5, -1.0, 2.0], requires_grad=True)
+    with graph.saved_tensors_hooks(lambda t: t, other):
+        y = FUNCTIONS[name](x)
+    with pytest.raises(
+        RuntimeError, match=r"^\[\w+\] the unpack hook .*another kind: got .* expected float32"
+    ):
+        y.sum().backward()
+    assert x.grad is None
+
+
+def test_hooks_may_end_while_a_node_is_packed() -> None:
+    x = tenora.ones(3, requires_grad=True)
+
+    def pack(t: tenora.Tensor) -> tenora.Tensor:
+        hooks.__exit__(None, None, None)
+        return t.clone()
+
+    hooks = graph.saved_tensors_hooks(pack, lambda t: t)
+    hooks.__enter__()
+    y = (x * 2) * (x * 3)  # saves two tensors
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [12.0] * 3
+
+
+def backward_in_two_threads(root: tenora.Tensor) -> list[str]:
+    """Errors of two backwards at once, of which one keeps the graph."""
+    start = threading.Barrier(2)
+    errors: list[str] = []
+
+    def run(keep: bool) -> None:
+        start.wait()
+        try:
+            root.backward(retain_graph=keep)
+        except RuntimeError as failure:
+            errors.append(str(failure))
+
+    threads = [threading.Thread(target=run, args=(keep,)) for keep in (True, False)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
+def test_two_threads_in_one_graph_of_which_one_keeps_it() -> None:
+    """What is packed is counted: the backward that frees it may not pull it from under the other one."""
+    for _ in range(20):
+        x = tenora.ones(64, requires_grad=True)
+        y = x
+        with graph.saved_tensors_hooks(lambda t: [t], lambda held: held[0]):
+            for _ in range(300):
+                y = (y * 1.5).sin()
+        errors = backward_in_two_threads(y.sum())
+        assert len(errors) < 2 and all("second time" in error for error in errors)

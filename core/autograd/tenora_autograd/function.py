@@ -176,7 +176,9 @@ def _record(cls: type[Function], ctx: _Node, args: tuple[Any, ...], value: Any) 
     ctx._to_save = ctx._dirty = ctx._non_differentiable = ()
     for place, tensor in zip(places, given, strict=True):
         values[place] = tensor
-    return values[0] if single else type(value)(values)
+    if single:
+        return values[0]
+    return values if isinstance(value, list) else tuple(values)  # a named tuple becomes a plain one
 
 
 def _tensors_only(values: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:

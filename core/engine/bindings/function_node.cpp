@@ -118,6 +118,8 @@ struct FunctionCall {
         TensorRef out = (is_input && !is_dirty) || (!is_dirty && t->needs_grad()) ? detach(t) : TensorRef(t);
         if (contains(constant, t) || !is_differentiable(t->dtype)) return out;
         if (!is_dirty) {
+            if (is_input) make_view_of(out.get(), t);
+            if (out->is_view) out->extra->creation = Extra::kFunction;
             set_history(out.get(), node, uint32_t(k));
             return out;
         }

@@ -1,11 +1,14 @@
 // One node of a backward: hooks, capture, unpacking of what was saved, replay of its Program, delivery.
 
+#include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "backward.h"
 #include "meta_tensor.h"
 #include "tape_internal.h"
 #include "tenora/hooks.h"
+#include "text.h"
 #include "values.h"
 
 namespace tenora {
@@ -49,15 +52,6 @@ void check_version(Node* n, const Saved& s) {
 
 namespace {
 
-void free_packed(Node* n) {
-    for (Saved* s = n->saved(); s != n->saved() + n->n_saved; ++s) {
-        if (!(s->flags & Saved::kPacked)) continue;
-        void* payload = s->tensor;
-        s->tensor = nullptr;
-        set_payload(&payload, nullptr);
-    }
-}
-
 // The inputs of a node's Program, numbered as the Program does.
 struct Inputs {
     Values<Tensor*, 16> tensors;
@@ -77,25 +71,32 @@ TensorRef with_history(Node* n, Tensor* result, size_t output_nr) {
     return t;
 }
 
-// Runs Python, so without the node's lock: the payloads are immutable until the graph is freed.
-void unpack_packed(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
-    NodeSide* s = n->side.load(std::memory_order_acquire);
-    if (!s || !n->n_saved) return;
-    Saved* item = n->saved();
-    for (uint16_t slot : recorded.data_inputs) {
-        if (slot < n->n_out) continue;
-        Saved& saved = *item++;
-        if (!(saved.flags & Saved::kPacked) || !(p.reads_data[slot] || p.reads_meta[slot])) continue;
-        if (!saved.tensor) refuse_freed(n);
-        TensorRef made = hooks().unpack_saved(saved.tensor);
-        in.own(slot, task.create_graph ? restore_saved(n, made.get(), slot) : detach(made.get()));
-    }
-    if (!task.retain_graph) free_packed(n);
+// The user's tensor in place of a saved one: kernels trust that it is of the same kind.
+TensorRef unpack(Node* n, const Packed& packed) {
+    TensorRef t = hooks().unpack_saved(packed.payload);
+    if (t->dtype == packed.dtype && t->device == packed.device &&
+        std::ranges::equal(t->shape(), packed.shape))
+        return t;
+    fail(ErrorKind::Runtime, "saved", n->name(),
+         text("the unpack hook of saved_tensors_hooks returned a tensor of another kind: got ",
+              describe(t.get()), " on ", t->device, ", expected ", packed.dtype,
+              std::span<const int64_t>(packed.shape), " on ", packed.device,
+              ". Return one of the shape, dtype and device that were packed."));
 }
 
+// Packed tensors of a node, counted under its lock, unpacked and freed without it: that runs Python.
+struct TakenPacked {
+    struct Item {
+        uint16_t slot;
+        PackedRef packed;
+    };
+    std::vector<Item> read;
+    std::vector<PackedRef> freed;
+};
+
 // `recorded` says which slots were saved, `p` (the same, or for fewer gradients) which are read now.
-void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
-    if (!n->n_saved) return;
+void take_saved(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in,
+                TakenPacked& taken) {
     size_t n_out = n->n_out, first_result = n_out + n->n_edges;
     Values<TensorRef, 8> dropped(
         task.retain_graph ? 0 : n->n_saved);  // released after the lock: that may run Python
@@ -108,8 +109,10 @@ void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Progr
         Saved& item = *s++;
         if (!item.tensor) continue;
         bool read = p.reads_data[slot] || p.reads_meta[slot], borrowed = item.flags & Saved::kBorrowed;
-        if (item.flags & Saved::kPacked) [[unlikely]]
-            continue;  // by unpack_packed()
+        if (item.flags & Saved::kPacked) [[unlikely]] {
+            if (read) taken.read.push_back({slot, PackedRef(item.packed)});
+            continue;
+        }
         if (p.reads_data[slot]) check_version(n, item);
         if (read && borrowed)
             in.tensors[slot] = item.tensor;
@@ -120,11 +123,22 @@ void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Progr
     }
     if (task.retain_graph) return;
     for (s = n->saved(); s != n->saved() + n->n_saved; ++s) {
-        if (s->flags & Saved::kPacked) continue;
-        if (Tensor* t = std::exchange(s->tensor, nullptr); t && !(s->flags & Saved::kBorrowed))
+        if (s->flags & Saved::kPacked)
+            taken.freed.push_back(PackedRef::steal(std::exchange(s->packed, nullptr)));
+        else if (Tensor* t = std::exchange(s->tensor, nullptr); t && !(s->flags & Saved::kBorrowed))
             dropped[count++] = TensorRef::steal(t);
     }
     n->flags.fetch_or(Node::kFreed, std::memory_order_relaxed);
+}
+
+void unpack_saved(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
+    if (!n->n_saved) return;
+    TakenPacked taken;
+    take_saved(task, n, recorded, p, in, taken);
+    for (const auto& [slot, packed] : taken.read) {
+        TensorRef made = unpack(n, *packed);
+        in.own(slot, task.create_graph ? restore_saved(n, made.get(), slot) : detach(made.get()));
+    }
 }
 
 TensorRef zeros(const SavedMeta& m) {
@@ -200,7 +214,6 @@ void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> g
     for (size_t i = 0; i < grads.size(); ++i)
         if (grads[i] && (p.reads_data[i] || p.reads_meta[i])) in.own(i, std::move(grads[i]));
     unpack_saved(task, n, recorded, p, in);
-    unpack_packed(task, n, recorded, p, in);
     if (n->n_meta || n->n_out > 1) unpack_meta(n, recorded, p, in);
     Values<Attr, 8> attrs(size_t(recorded.n_attrs));
     for (size_t i = 0; i < recorded.attr_inputs.size(); ++i) attrs[recorded.attr_inputs[i]] = n->attrs()[i];

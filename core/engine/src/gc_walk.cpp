@@ -85,7 +85,7 @@ class Walk {
         for (int i = 0; i < n->n_saved; ++i) {
             Saved& s = n->saved()[i];
             if (s.flags & Saved::kPacked)
-                payload(s.tensor);
+                payload(s.packed ? s.packed->payload : nullptr);
             else if (!(s.flags & Saved::kBorrowed))
                 meet(s.tensor);
         }

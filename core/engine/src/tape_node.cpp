@@ -102,6 +102,11 @@ void drain(WorkList& work, Node* n, Extra* e) {
 
 }  // namespace
 
+void Packed::destroy(Packed* p) {
+    drop_payload(p->payload);
+    delete p;
+}
+
 void Node::destroy(Node* n) {
     WorkList& work = work_list();
     if (work.draining)
@@ -128,13 +133,12 @@ void release_autograd(Tensor* t) {
 
 void release_saved(Saved* saved, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-        Tensor* t = std::exchange(saved[i].tensor, nullptr);
         if (saved[i].flags & Saved::kPacked) [[unlikely]] {
-            void* payload = t;
-            drop_payload(payload);
-        } else if (t && !(saved[i].flags & Saved::kBorrowed)) {
-            t->release();
+            PackedRef::steal(std::exchange(saved[i].packed, nullptr));
+            continue;
         }
+        Tensor* t = std::exchange(saved[i].tensor, nullptr);
+        if (t && !(saved[i].flags & Saved::kBorrowed)) t->release();
     }
 }
 

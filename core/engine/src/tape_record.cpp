@@ -63,7 +63,10 @@ NodeSizes measure(const Recording& r) {
 // saved_tensors_hooks: the node keeps what the user's pack function made of the tensor.
 void pack(Saved& s, Tensor* t, uint32_t flags = 0) {
     TensorRef bare = detach(t);
-    s.tensor = static_cast<Tensor*>(hooks().pack_saved(bare.get()));
+    s.packed = new Packed{.payload = hooks().pack_saved(bare.get()),
+                          .dtype = t->dtype,
+                          .device = t->device,
+                          .shape = {t->shape().begin(), t->shape().end()}};
     s.flags = flags | Saved::kPacked;
     count_payload(1);
 }
@@ -111,6 +114,8 @@ void fill_attrs(Node* n, const Recording& r, char* data) {
 }
 
 void fill_saved(Node* n, const Recording& r) {
+    if (modes().saved_hooks && n->n_saved) [[unlikely]]
+        side(n);  // such a node goes the general way through backward
     Saved* saved = n->saved();
     for (uint16_t slot : r.program.data_inputs)
         if (slot >= r.out.size()) save(*saved++, r, slot, n->edges());
@@ -120,8 +125,6 @@ void fill_saved(Node* n, const Recording& r) {
     if (r.out.size() > 1)
         for (Tensor* t : r.out) meta = write_meta(meta, t);
     fill_attrs(n, r, reinterpret_cast<char*>(meta));
-    if (modes().saved_hooks && n->n_saved) [[unlikely]]
-        side(n);  // such a node goes the general way through backward
 }
 
 void fill_rare(Node* n) {

@@ -98,6 +98,12 @@ void require_same_dtype(std::string_view op, const Tensor* view, const Tensor* b
              " on " + describe(base) + ", expected equal dtypes. Write into a tensor of its own instead.");
 }
 
+[[noreturn]] void refuse_view_of_function(std::string_view op) {
+    fail(ErrorKind::Runtime, "view", op,
+         "write into what a custom Function returned as a view of its input, or as that input: got shared "
+         "memory, expected the result's own. Clone it in forward, or write out of place.");
+}
+
 }  // namespace
 
 void refresh_view(Tensor* t) {
@@ -106,6 +112,7 @@ void refresh_view(Tensor* t) {
     Tensor* base = e.base.get();
     NodeRef made;
     if (base->needs_grad()) {
+        if (e.creation == Extra::kFunction) refuse_view_of_function("Function");
         require_same_dtype("as_strided", t, base);
         GeometryAttrs g(t, base);
         Operand operand(base);
@@ -129,6 +136,7 @@ namespace {
 
 void check_view(std::string_view op, Tensor* self) {
     const Extra& e = *self->extra;
+    if (e.creation == Extra::kFunction) refuse_view_of_function(op);
     if (e.creation != Extra::kDefault) {
         std::string mode = e.creation == Extra::kNoGrad ? "no_grad" : "inference";
         refuse(op, "view",

@@ -133,6 +133,41 @@ TEST(re_entrant_backward_from_a_hook) {
     CHECK(base.holds());
 }
 
+// One backward unpacks what another one, here inside it, frees meanwhile.
+TEST(a_packed_tensor_stays_while_it_is_unpacked) {
+    set_up();
+    Baseline base;
+    static Tensor* root;
+    static int released, released_meanwhile;
+    {
+        hooks().pack_saved = [](Tensor* t) -> void* { return new TensorRef(t); };
+        hooks().release_payload = [](void* p) {
+            ++released;
+            delete static_cast<TensorRef*>(p);
+        };
+        hooks().unpack_saved = [](void* p) -> TensorRef {
+            if (Tensor* y = std::exchange(root, nullptr)) {
+                backward(y);
+                released_meanwhile = released;
+            }
+            return *static_cast<TensorRef*>(p);
+        };
+        TensorRef x = vec({2}, true);
+        modes().saved_hooks = true;
+        TensorRef y = mul(x.get(), x.get());
+        modes().saved_hooks = false;
+        root = y.get();
+        backward(y.get(), true);
+        CHECK(grad(x.get()) == (Doubles{8}));
+        CHECK_EQ(released_meanwhile, 0);
+        CHECK_EQ(released, 2);
+    }
+    hooks().pack_saved = nullptr;
+    hooks().release_payload = nullptr;
+    hooks().unpack_saved = nullptr;
+    CHECK(base.holds());
+}
+
 TEST(error_in_a_hook_reaches_the_caller) {
     set_up();
     Baseline base;

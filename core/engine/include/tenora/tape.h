@@ -51,9 +51,27 @@ class Edge {
     void* target_ = nullptr;
 };
 
+// What a user's pack function made of a saved tensor, and of which kind that was. Counted: one backward may
+// free it while another one unpacks it.
+struct Packed {
+    std::atomic<uint32_t> count{1};
+    void* payload = nullptr;  // of hooks().pack_saved
+    DType dtype{};
+    Device device{};
+    std::vector<int64_t> shape;
+    void retain() { count.fetch_add(1, std::memory_order_relaxed); }
+    void release() {
+        if (count.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(this);
+    }
+    static void destroy(Packed* p);  // may run Python
+};
+using PackedRef = Ref<Packed>;
 struct Saved {  // a tensor that the Program reads as data
     enum : uint32_t { kOwned = 0, kBorrowed = 1, kResult = 2, kPacked = 4 };
-    Tensor* tensor = nullptr;  // kPacked: a payload of hooks().pack_saved
+    union {
+        Tensor* tensor = nullptr;
+        Packed* packed;  // kPacked
+    };
     uint32_t version = 0;
     uint32_t flags = kOwned;
 };
@@ -136,7 +154,7 @@ struct Extra {
     std::atomic<Tensor*> grad{nullptr};     // owned
     TensorRef base;                         // differentiable view of
     std::atomic<uint32_t> view_version{0};  // version for which node/output_nr are valid
-    enum Creation : uint8_t { kDefault, kNoGrad, kInference } creation = kDefault;
+    enum Creation : uint8_t { kDefault, kNoGrad, kInference, kFunction } creation = kDefault;
     bool retains_grad = false;        // non-leaf: its node's side knows it
     void* hooks = nullptr;            // Python payload: tensor hooks of a leaf
     void* post_accumulate = nullptr;  // Python payload
