@@ -15,6 +15,7 @@ import pytest
 import tenora
 from tenora import nn
 from tenora.nn import functional
+from tenora_ops.formula import ops
 
 
 @pytest.mark.parametrize(
@@ -225,3 +226,11 @@ def test_empty_operands_between_full_ones(backend: str) -> None:
         empty, window = tenora.zeros(dims), tenora.ones(3, 3)[: dims[0], : dims[1]]
         for x in (empty, window, empty, window):
             assert tuple((x + x).sum(0).shape) == (dims[1],)
+
+
+@pytest.mark.parametrize("op", ["softmax_backward", "log_softmax_backward"])
+def test_gradients_along_a_dimension_of_operands_of_two_shapes(backend: str, op: str) -> None:
+    """The kernel walks both by one shape."""
+    for output in (tenora.ones(0), tenora.ones(1), tenora.ones(5), tenora.ones(4, 1)):
+        with pytest.raises(RuntimeError, match=rf"^\[{op}\] operands differ in shape"):
+            getattr(ops, op)(tenora.ones(4), output, 0)

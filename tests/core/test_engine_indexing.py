@@ -55,6 +55,8 @@ ADVANCED: list[Any] = [
     ([0, 1], True),
     (True, [0, 1]),
     (True, None, slice(0, 1)),
+    (np.True_, slice(None), 1, [0, 1]),
+    (..., np.False_, None),
 ]
 
 

@@ -82,3 +82,15 @@ def test_dlpack_refuses_arguments_of_other_types(arguments: dict[str, Any]) -> N
     with pytest.raises(TypeError, match=rf"\[__dlpack__\] {next(iter(arguments))} is wrong"):
         tenora.ones(2).__dlpack__(**arguments)
     assert tenora.from_dlpack(tenora.ones(2)).tolist() == [1, 1]
+
+
+def test_arange_counts_in_exact_integers(backend: str) -> None:
+    top = [2**63, 2**63 + 1, 2**63 + 2]
+    assert tenora.arange(2**63, 2**63 + 3, dtype=tenora.uint64).tolist() == top
+    assert tenora.arange(2**63, 2**64 - 1, 2**62, dtype=tenora.float64).tolist() == [2.0**63, 1.5 * 2**63]
+    assert tenora.arange(-(2**63), 2**63 - 1, 2**62).tolist() == [-(2**63), -(2**62), 0, 2**62]
+    assert tenora.arange(2**63 - 1, -(2**63), -(2**63)).tolist() == [2**63 - 1, -1]
+    with pytest.raises(RuntimeError, match=r"^\[arange\] too many elements"):
+        tenora.arange(-(2**63), 2**63 - 1)
+    with pytest.raises(RuntimeError, match=r"^\[arange\] value cannot be converted to int64"):
+        tenora.arange(2**63, 2**63 + 3)

@@ -124,8 +124,13 @@ void add_item(Key& key, PyObject* o, Tensor* self) {
                    ", expected ints, slices, None, ..., bools, tensors, lists or arrays.");
 }
 
+bool numpy_bool(PyObject* o) {
+    Scalar s;
+    return !PyLong_Check(o) && is_number(o) && to_scalar(o, &s) && s.kind == Scalar::Kind::Bool;
+}
+
 int64_t dims_of(PyObject* o) {
-    if (o == Py_None || o == Py_Ellipsis || PyBool_Check(o)) return 0;
+    if (o == Py_None || o == Py_Ellipsis || PyBool_Check(o) || numpy_bool(o)) return 0;
     if (is_tensor(o)) return impl_of(o)->dtype == DType::Bool ? impl_of(o)->rank() : 1;
     return 1;
 }

@@ -73,7 +73,10 @@ void full_like(Call& c) {
     fill(c.result[0].get(), value);
 }
 
-bool whole(const Scalar& s) { return s.kind != Scalar::Kind::Float && !s.wide; }
+bool whole(const Scalar& s) { return s.kind != Scalar::Kind::Float; }
+
+__extension__ using Int128 = __int128;
+Int128 exact(const Scalar& s) { return s.wide ? Int128(uint64_t(s.i)) : Int128(s.i); }
 
 // Elements of [start, end) in steps, rounded up; exact for integers.
 int64_t steps_between(Call& c, const Scalar& start, const Scalar& end, const Scalar& step) {
@@ -87,16 +90,28 @@ int64_t steps_between(Call& c, const Scalar& start, const Scalar& end, const Sca
         refuse(c.infer, ErrorKind::Runtime, "value", "bounds do not fit the step: got start ",
                std::to_string(a), ", end ", std::to_string(b), " and step ", std::to_string(s),
                ", expected finite bounds in the step's direction. Swap them.");
-    if (integral) {
-        int64_t span = s > 0 ? end.i - start.i : start.i - end.i, size = s > 0 ? step.i : -step.i;
-        return span / size + (span % size != 0);
-    }
-    double count = (b - a) / s;
-    if (!(count < 9e18))
+    auto too_many = [&](double count) {
+        if (count < 9.2e18) return;
         refuse(c.infer, ErrorKind::Runtime, "overflow", "too many elements: got ", std::to_string(count),
                ", expected fewer than 2^63. Use a larger step.");
+    };
+    if (integral) {
+        Int128 span = exact(end) - exact(start), size = exact(step);
+        Int128 count = span / size + (span % size != 0);
+        too_many(double(count));
+        return int64_t(count);
+    }
+    double count = (b - a) / s;
+    too_many(count);
     int64_t whole = int64_t(count);
     return whole + (double(whole) < count);
+}
+
+// Integers of 2**63 and more as kernels know them: 64 bits that wrap as uint64 does, or a float.
+Scalar as_number_of(Call& c, const Scalar& s, DType dtype) {
+    if (!s.wide) return s;
+    check_range(c.op.display(), s, dtype);
+    return is_integral(dtype) ? Scalar::from_int(s.i) : Scalar::from_float(s.real());
 }
 
 void arange(Call& c) {
@@ -107,6 +122,8 @@ void arange(Call& c) {
     DType dtype = dtype_attr(c.infer);
     if (dtype == DType::None) dtype = integral ? DType::I64 : default_dtype();
     int64_t size = steps_between(c, start, end, step);
+    start = as_number_of(c, start, dtype);
+    step = as_number_of(c, step, dtype);
     make(c, {&size, 1}, dtype, device_at(c, 4, Device{}));
     if (!size) return;
     Op* iota = find_op("iota");

@@ -35,6 +35,10 @@ void broadcast(Infer& c) {
 void dim_same(Infer& c) {
     Tensor* x = first_tensor(c);
     c.attr[0] = attr_int(wrap_dim(c, int_attr(c, 0, "dim"), x->rank()));
+    for (const Operand& o : c.in)
+        if (o.tensor && !std::ranges::equal(o.tensor->shape(), x->shape()))
+            refuse(c, ErrorKind::Runtime, "shape", "operands differ in shape: got ", describe(x), " and ",
+                   describe(o.tensor), ", expected equal shapes. Expand one of them.");
     same(c);
 }
 
