@@ -22,12 +22,14 @@ class profile:
     True
     """
 
+    _running: ClassVar[bool] = False
+
     def __init__(self, capacity: int = 1 << 16) -> None:
+        if capacity < 1:
+            raise ValueError(f"[profile] capacity: got {capacity}, expected at least 1. Give a larger one.")
         self.capacity = capacity
         self.events: list[dict[str, Any]] = []
         self.dropped = 0
-
-    _running: ClassVar[bool] = False
 
     def __enter__(self) -> profile:
         if profile._running:

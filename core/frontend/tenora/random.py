@@ -56,7 +56,12 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Sets the state that `get_rng_state` returned; ValueError for anything but 16 bytes."""
+    """Sets the state that `get_rng_state` returned; TypeError or ValueError for anything but 16 bytes."""
+    if not isinstance(new_state, Tensor):
+        raise TypeError(
+            f"[set_rng_state] state: got {type(new_state).__name__}, expected a Tensor. "
+            "Pass what get_rng_state returned."
+        )
     if new_state.dtype != uint8 or new_state.numel() != 16:
         raise ValueError(
             f"[set_rng_state] state: got {new_state.dtype} {list(new_state.shape)}, expected uint8 [16]. "
