@@ -1,0 +1,284 @@
+"""Scatters and index writes that reduce what meets at one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_ops.checks import wrap_dim
+from tenora_ops.formula import ops
+from tenora_ops.index import additions
+from tenora_ops.lazy import np
+from tenora_ops.record import Family, op
+from tenora_ops.samples import Domain, Draw, Sample, sample, unary
+
+REDUCING = Family("index", "", "", "", unary, ("int64", "float16", "float32", "float64"), Domain(-3.0, 3.0))
+REDUCTIONS = ("sum", "prod", "mean", "amax", "amin")
+
+
+def _combine(reduce: str, a: Any, b: Any) -> Any:
+    if reduce == "prod":
+        return ops.mul(a, b)
+    return ops.maximum(a, b) if reduce == "amax" else ops.minimum(a, b)
+
+
+def _neutral(reduce: str, dtype: Any) -> Any:
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    sign = -1 if reduce == "amax" else 1
+    if dtype.is_floating_point:
+        return sign * float("inf")
+    if dtype == _engine.bool:
+        return reduce == "amin"
+    bits = 8 * dtype.itemsize - (1 if dtype.is_signed else 0)
+    return 2**bits - 1 if sign > 0 else (-(2**bits) if dtype.is_signed else 0)
+
+
+def _segments(reduce: str, start: Any, targets: Any, values: Any) -> Any:
+    """start (1-d) with values combined into the places `targets`: sorted by place, then halved log2(n) times."""
+    order = ops.argsort(targets, 0, False, True)
+    keys, found = ops.index_select(targets, 0, order), ops.index_select(values, 0, order)
+    count, reach = keys.numel(), 1
+    while reach < count:
+        same = ops.eq(ops.narrow(keys, 0, reach, count - reach), ops.narrow(keys, 0, 0, count - reach))
+        later, earlier = ops.narrow(found, 0, reach, count - reach), ops.narrow(found, 0, 0, count - reach)
+        joined = ops.where(same, _combine(reduce, later, earlier), later)
+        found = ops.cat([ops.narrow(found, 0, 0, reach), joined])
+        reach *= 2
+    last = ops.cat(
+        [ops.ne(ops.narrow(keys, 0, 1, count - 1), ops.narrow(keys, 0, 0, count - 1)), keys[:1] >= 0]
+    )
+    ends = ops.masked_select(ops.iota(0, 1, count, device=keys.device), last)
+    places, totals = ops.index_select(keys, 0, ends), ops.index_select(found, 0, ends)
+    return ops.scatter(start, 0, places, _combine(reduce, ops.gather(start, 0, places), totals))
+
+
+def _flat_targets(shape: Any, dim: int, index: Any) -> Any:
+    """The flat place in a dense tensor of `shape` that each element of the index names."""
+    target, step = None, 1
+    for d in range(len(shape) - 1, -1, -1):
+        if d == dim:
+            part = ops.mul(index, step)
+        else:
+            line = ops.iota(0, step, index.shape[d], device=index.device)
+            part = ops.reshape(line, [-1 if e == d else 1 for e in range(len(shape))])
+        target = part if target is None else ops.add(target, part)
+        step *= shape[d]
+    return ops.reshape(ops.expand(target, tuple(index.shape)), (-1,))
+
+
+def _reduced(input: Any, index: Any, src: Any, dim: int, reduce: str, include_self: bool) -> Any:
+    """The values of scatter_reduce; half types in float32."""
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(
+            f"[scatter_reduce] reduce is wrong: got {reduce!r}, expected one of {REDUCTIONS}. Choose one."
+        )
+    if input.dtype != src.dtype:
+        raise RuntimeError(
+            f"[scatter_reduce] dtypes differ: got {input.dtype} and {src.dtype}, expected one dtype. Cast one of them."
+        )
+    if input.dtype in (_engine.float16, _engine.bfloat16):
+        wide = ops.to(input, _engine.float32), index, ops.to(src, _engine.float32)
+        return ops.to(_reduced(*wide, dim, reduce, include_self), input.dtype)
+    if not input.ndim:
+        whole = ops.reshape(input, (1,)), ops.reshape(index, (-1,)), ops.reshape(src, (-1,))
+        return ops.reshape(_reduced(*whole, 0, reduce, include_self), ())
+    dim = wrap_dim("scatter_reduce", dim, input.ndim)
+    start = ops.clone(input)
+    if not index.numel():
+        return start
+    for d, size in enumerate(index.shape):
+        src = ops.narrow(src, d, 0, size)
+    if not include_self:
+        start = ops.scatter(
+            start, dim, index, ops.full_like(index, _neutral(reduce, input.dtype), dtype=input.dtype)
+        )
+    if reduce in ("sum", "mean"):
+        total = ops.scatter_add(start, dim, index, src)
+        if reduce == "sum":
+            return total
+        counts = ops.scatter_add(_ones(include_self, input), dim, index, ops.ones_like(src))
+        counts = ops.maximum(counts, 1)
+        return ops.div(total, counts) if input.dtype.is_floating_point else ops.floor_divide(total, counts)
+    bounds = ops.scatter_add(ops.zeros_like(input), dim, index, ops.zeros_like(src))  # refuses a wrong index
+    flat = ops.reshape(ops.contiguous(start), (-1,))
+    values = ops.reshape(ops.contiguous(src), (-1,))
+    return ops.reshape(
+        _segments(reduce, flat, _flat_targets(input.shape, dim, index), values), tuple(bounds.shape)
+    )
+
+
+def _ones(filled: bool, like: Any) -> Any:
+    return ops.ones_like(like) if filled else ops.zeros_like(like)
+
+
+scatter_reduced = op(
+    "scatter_reduced(input: Tensor, index: Tensor, src: Tensor, dim: int, reduce: str, include_self: bool) -> Tensor",
+    family=REDUCING,
+    function=_reduced,
+    differentiable=False,
+    tolerance="reduction",
+    samples=lambda draw: [
+        sample(s.arguments[0], s.arguments[2], s.arguments[3], s.arguments[1], reduce, True)
+        for s, reduce in zip(additions(draw), (*REDUCTIONS, "sum"), strict=True)
+    ],
+    oracle=lambda x, index, src, dim, reduce, include_self: _reduced_by_definition(
+        x, dim, index, src, reduce, include_self
+    ),
+    doc="The values of scatter_reduce.",
+    example="tenora.zeros(3).scatter_reduce(0, tenora.tensor([1, 1]), tenora.ones(2), 'prod')",
+    public="",
+)
+
+
+def _reduced_by_definition(
+    x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
+) -> Any:
+    """Collects what each place gets, then reduces it."""
+    out = x.copy()
+    gathered: dict[Any, list[Any]] = {}
+    for place in np.ndindex(*index.shape):
+        target = list(place)
+        target[dim] = index[place]
+        gathered.setdefault(tuple(target), []).append(src[place])
+    for key, found in gathered.items():
+        values = np.array(([x[key]] if include_self else []) + found)
+        if reduce == "mean" and x.dtype.kind in "iu":
+            out[key] = int(values.sum()) // len(values)
+        else:
+            out[key] = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "amax": np.max, "amin": np.min}[
+                reduce
+            ](values)
+    return out
+
+
+def _reduce_gradients(
+    g: Any, x: Any, index: Any, src: Any, r: Any, dim: Any, reduce: Any, include_self: Any
+) -> tuple[Any, None, Any]:
+    """PyTorch's: ties of amax and amin share the gradient evenly."""
+    if reduce == "sum":
+        to_self, to_src = g, ops.gather(g, dim, index)
+    elif reduce == "mean":
+        counts = ops.scatter_add(
+            ops.ones_like(g) if include_self else ops.zeros_like(g), dim, index, ops.ones_like(src)
+        )
+        to_self = g / ops.maximum(counts, 1)
+        to_src = ops.gather(to_self, dim, index)
+    elif reduce == "prod":
+        to_self, to_src = _product_gradients(g, x, index, src, r, dim, include_self)
+    else:
+        mine = ops.to(ops.eq(x, r), g.dtype)
+        if not include_self:
+            mine = ops.scatter(mine, dim, index, ops.zeros_like(src))
+        theirs = ops.to(ops.eq(src, ops.gather(r, dim, index)), g.dtype)
+        shared = g / ops.maximum(ops.scatter_add(mine, dim, index, theirs), 1)
+        to_self, to_src = mine * shared, theirs * ops.gather(shared, dim, index)
+        untouched = ops.scatter(ops.ones_like(g), dim, index, ops.zeros_like(src))
+        to_self = ops.where(ops.eq(untouched, 1), g, to_self)
+    if not include_self:
+        to_self = ops.scatter(to_self, dim, index, ops.zeros_like(src))
+    return to_self, None, ops.reshape(to_src, src.shape)
+
+
+def _product_gradients(
+    g: Any, x: Any, index: Any, src: Any, r: Any, dim: Any, include_self: Any
+) -> tuple[Any, Any]:
+    """A product's gradient is the product of the others: by division, where one zero stands by leaving it out."""
+    zero_self, zero_src = ops.eq(x, 0), ops.eq(src, 0)
+    kept = ops.where(zero_self, 1, x)
+    others = ops.scatter_reduce(kept, dim, index, src, "prod", include_self=include_self)
+    to_self = g * others / kept
+    zeros = ops.scatter_add(
+        ops.to(zero_self, g.dtype) if include_self else ops.zeros_like(g),
+        dim,
+        index,
+        ops.to(zero_src, g.dtype),
+    )
+    single = ops.logical_and(zero_src, ops.eq(ops.gather(zeros, dim, index), 1))
+    left = ops.where(single, 1, src)
+    product = ops.scatter_reduce(x, dim, index, left, "prod", include_self=include_self)
+    by_division = ops.gather(g * r, dim, index) / ops.where(zero_src, 1, src)
+    return to_self, ops.where(single, ops.gather(g * product, dim, index), by_division)
+
+
+scatter_reduce = op(
+    "scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True)"
+    " -> Tensor",
+    family=REDUCING,
+    composite=lambda x, index, src, dim, reduce, include_self: ops.scatter_reduced(
+        x, index, src, dim, reduce, include_self
+    ),
+    vjp=_reduce_gradients,
+    tolerance="reduction",
+    samples=lambda draw: [
+        sample(*s.arguments, reduce, include_self=kept)
+        for reduce in REDUCTIONS
+        for kept in (True, False)
+        for s in additions(draw)
+    ],
+    oracle=_reduced_by_definition,
+    doc="input with what src sends to each place of a dim summed, multiplied, averaged, or its extreme taken.",
+    example="tenora.scatter_reduce(tenora.ones(3), 0, tenora.tensor([1, 1]), tenora.tensor([2.0, 3.0]), 'prod')",
+    method=True,
+    inplace=True,
+)
+
+
+def _index_reduce(
+    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"[index_reduce] reduce is wrong: got {reduce!r}, expected 'prod', 'mean', 'amax' or 'amin'. Choose one."
+        )
+    dim = wrap_dim("index_reduce", dim, input.ndim)
+    if not input.ndim:
+        return ops.scatter_reduce(input, 0, index, source, reduce, include_self=include_self)
+    line = ops.reshape(index, [-1 if d == dim else 1 for d in range(input.ndim)])
+    places = ops.contiguous(ops.expand(line, tuple(source.shape)))
+    return ops.scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
+
+
+def slices(draw: Draw) -> Iterable[Sample]:
+    rows = [
+        ((5,), 0, 9),
+        ((3, 4), 0, 5),
+        ((3, 4), 1, 6),
+        ((2, 3, 2, 2), -3, 4),
+        ((3, 4), 0, 0),
+        ((1, 2, 1, 3, 2), 3, 4),
+    ]
+    found = []
+    for shape, dim, count in rows:
+        source = [count if d == dim % len(shape) else n for d, n in enumerate(shape)]
+        for reduce in ("prod", "mean", "amax", "amin"):
+            for kept in (True, False):
+                index = draw.indices(shape[dim], count)
+                found.append(
+                    sample(draw.array(*shape), dim, index, draw.array(*source), reduce, include_self=kept)
+                )
+    return found
+
+
+def _index_reduced(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
+    shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
+    places = np.broadcast_to(index.reshape(shape), source.shape)
+    return _reduced_by_definition(x, dim, places, source, reduce, include_self)
+
+
+index_reduce = op(
+    "index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True)"
+    " -> Tensor",
+    family=REDUCING,
+    function=_index_reduce,
+    tolerance="reduction",
+    samples=slices,
+    oracle=_index_reduced,
+    doc="input with the slices of source combined into the named indices of a dim.",
+    example="tenora.ones(3).index_reduce(0, tenora.tensor([1, 1]), tenora.tensor([2.0, 3.0]), 'prod')",
+    method=True,
+    inplace=True,
+)
