@@ -175,6 +175,7 @@ def _paired(draw: Draw, size: int | None = None) -> list[tuple[Any, Any, int]]:
 linalg_vecdot = op(
     "linalg_vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor",
     family=VECTOR,
+    dtypes=PRECISE,
     composite=lambda x, y, dim: ops.sum(ops.conj(x) * y, (dim,)),
     samples=lambda draw: [sample(a, b, dim=d) for a, b, d in _paired(draw)],
     oracle=lambda x, y, dim=-1: (np.conj(x) * y).sum(dim),
@@ -279,9 +280,15 @@ def _vander(x: Any, n: int | None, increasing: bool = True) -> Any:
     return ops.stack(columns if increasing else columns[::-1], -1)
 
 
+def _more_than_one(n: int | None) -> int | None:
+    if n is not None and n <= 1:
+        raise refuse("linalg.vander", "N", n, "more than 1", "Check N.")
+    return n
+
+
 def _numbers(draw: Draw) -> list[Sample]:
     small = Domain(-2.0, 2.0)
-    rows = (((4,), None), ((3,), 5), ((2, 3), None), ((2, 3), 2), ((0, 3), None), ((2, 1, 3), 4), ((3,), 1))
+    rows = (((4,), None), ((3,), 5), ((2, 3), None), ((2, 3), 2), ((0, 3), None), ((2, 1, 3), 4), ((3,), 2))
     return [
         sample(draw.array(*shape, domain=small))
         if n is None
@@ -299,7 +306,7 @@ def _vander_oracle(x: Any, N: Any = None, increasing: bool = True) -> Any:
 linalg_vander = op(
     "linalg_vander(x: Tensor, *, N: int? = None) -> Tensor",
     family=VECTOR,
-    function=lambda x, N: _vander(x, N),
+    function=lambda x, N: _vander(x, _more_than_one(N)),
     samples=_numbers,
     oracle=_vander_oracle,
     doc="Matrices whose columns are the powers 0, 1, ... of x.",
@@ -467,7 +474,12 @@ def _householder(input: Any, tau: Any) -> Any:
 
 def _reflectors(draw: Draw) -> list[Sample]:
     rows = (((3, 3), 3), ((4, 3), 2), ((2, 3, 2), 2), ((2, 1, 3, 3), 3), ((3, 1), 1), ((4, 4), 1))
-    return [sample(draw.array(*shape), draw.array(*shape[:-2], k)) for shape, k in rows]
+    return [
+        sample(
+            (draw.array(*shape) / 4).astype(draw.dtype), (draw.array(*shape[:-2], k) / 4).astype(draw.dtype)
+        )
+        for shape, k in rows
+    ]
 
 
 def _householder_oracle(x: Any, tau: Any) -> Any:
