@@ -19,6 +19,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     attention,
     channel_norm,
     compare,
+    contraction,
     creation,
     diagonals,
     distance,
@@ -54,6 +55,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     structural,
     transcendental,
     whole,
+    windowing,
 )
 from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.python_op import Overloads, PythonOp
