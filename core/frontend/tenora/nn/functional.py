@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import tenora_ops
-from tenora_ops import gelu, layer_norm, linear, log_softmax, pad, sigmoid, softmax, softplus, tanh
+from tenora_ops import gelu, layer_norm, linear, log_softmax, sigmoid, softmax, softplus, tanh
 
 from .functional_activation import (
     celu,
@@ -38,12 +38,32 @@ from .functional_activation import (
 )
 from .functional_dropout import dropout
 from .functional_loss import cross_entropy
+from .functional_padding import (
+    pad,
+)
+from .functional_pooling import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    adaptive_max_pool3d,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+)
 
 globals().update(
     {name: f for name, f in tenora_ops.public_functions("nn.functional").items() if name not in globals()}
 )
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "celu",
     "celu_",
     "cross_entropy",
@@ -60,6 +80,9 @@ __all__ = [
     "leaky_relu_",
     "linear",
     "log_softmax",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
     "mish",
     "pad",
     "relu",

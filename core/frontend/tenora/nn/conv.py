@@ -1,0 +1,278 @@
+"""Convolution layers in one, two and three spatial dims."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import tenora_ops
+from tenora_engine import Tensor
+
+from .. import creation
+from . import functional, init
+from .module import Module
+from .parameter import Parameter
+
+Sizes = int | tuple[int, ...]
+
+
+def _each(value: Sizes, dims: int) -> tuple[int, ...]:
+    """One number per spatial dim."""
+    return (value,) * dims if isinstance(value, int) else tuple(value)
+
+
+class _Conv(Module):
+    """What the layers share: parameters of `kernel_size` windows in `groups`, their start, the repr.
+
+    Weight and bias start uniform in `[-b, b]`, `b = sqrt(groups / (in_channels * prod(kernel_size)))`, as in PyTorch.
+    """
+
+    dims: ClassVar[int]
+    transposed: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes,
+        padding: Sizes | str,
+        dilation: Sizes,
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        output_padding: Sizes,
+        device: Any,
+        dtype: Any,
+    ) -> None:
+        super().__init__()
+        self._check(in_channels, out_channels, groups, padding, stride, padding_mode)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = _each(kernel_size, self.dims)
+        self.stride = _each(stride, self.dims)
+        self.padding = padding if isinstance(padding, str) else _each(padding, self.dims)
+        self.dilation = _each(dilation, self.dims)
+        self.output_padding = _each(output_padding, self.dims)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        shape = (first, second // groups, *self.kernel_size)
+        self.weight = Parameter(creation.empty(shape, device=device, dtype=dtype))
+        if bias:
+            self.bias: Parameter | None = Parameter(
+                creation.empty((out_channels,), device=device, dtype=dtype)
+            )
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def _check(
+        self, in_channels: int, out_channels: int, groups: int, padding: Any, stride: Any, padding_mode: str
+    ) -> None:
+        name = type(self).__name__
+        if groups <= 0 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"[{name}] groups: got {groups} for {in_channels} and {out_channels} channels, expected a common "
+                "divisor."
+            )
+        modes = ("zeros",) if self.transposed else ("zeros", "reflect", "replicate", "circular")
+        if padding_mode not in modes:
+            raise ValueError(f"[{name}] padding_mode: got {padding_mode!r}, expected one of {list(modes)}.")
+        if isinstance(padding, str):
+            if self.transposed or padding not in ("same", "valid"):
+                raise ValueError(f"[{name}] padding: got {padding!r}, expected numbers, 'same' or 'valid'.")
+            if padding == "same" and max(_each(stride, self.dims)) > 1:
+                raise ValueError(f"[{name}] padding='same': got stride {stride}, expected stride 1.")
+
+    def reset_parameters(self) -> None:
+        """Draws weight and bias anew."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in = math.prod(self.weight.shape[1:])
+            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
+            init.uniform_(self.bias, -bound, bound)
+
+    def _around(self) -> list[int]:
+        """The padding as `pad` takes it: pairs from the last dim on."""
+        if isinstance(self.padding, str) and self.padding == "valid":
+            return [0] * (2 * self.dims)
+        if isinstance(self.padding, str):
+            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            return [amount for total in reversed(totals) for amount in (total // 2, total - total // 2)]
+        return [amount for amount in reversed(_each(self.padding, self.dims)) for _ in range(2)]
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Convolves `input` (N, C, spatial...) or (C, spatial...)."""
+        convolve = getattr(functional, f"conv{self.dims}d")
+        where = (self.stride, self.padding, self.dilation, self.groups)
+        if self.padding_mode != "zeros":
+            input = functional.pad(input, self._around(), mode=self.padding_mode)
+            where = (self.stride, (0,) * self.dims, self.dilation, self.groups)
+        result: Tensor = convolve(input, self.weight, self.bias, *where)
+        return result
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr: those that differ from the defaults."""
+        text = (
+            f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"
+        )
+        if self.padding != (0,) * self.dims:
+            text += f", padding={self.padding}"
+        if self.dilation != (1,) * self.dims:
+            text += f", dilation={self.dilation}"
+        if self.output_padding != (0,) * self.dims:
+            text += f", output_padding={self.output_padding}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+class _Forward(_Conv):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes | str = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode, 0, device,
+            dtype,
+        )  # fmt: skip
+
+
+class Conv1d(_Forward):
+    """Convolution of `(N, in_channels, L)` with windows of `kernel_size`; the result is `(N, out_channels, L_out)`.
+
+    `L_out = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1`. `padding` may be 'valid' or 'same',
+    `padding_mode` 'zeros', 'reflect', 'replicate' or 'circular'.
+
+    >>> import tenora
+    >>> tenora.nn.Conv1d(16, 33, 3, stride=2)(tenora.zeros(20, 16, 50)).shape
+    tenora.Size([20, 33, 24])
+    """
+
+    dims = 1
+
+
+class Conv2d(_Forward):
+    """Convolution of `(N, in_channels, H, W)`; sizes as in `Conv1d`, one number or one per dim.
+
+    >>> import tenora
+    >>> tenora.nn.Conv2d(3, 8, (3, 5), padding="same")
+    Conv2d(3, 8, kernel_size=(3, 5), stride=(1, 1), padding=same)
+    >>> tenora.nn.Conv2d(1, 4, 3, padding=1)(tenora.zeros(2, 1, 8, 8)).shape
+    tenora.Size([2, 4, 8, 8])
+    """
+
+    dims = 2
+
+
+class Conv3d(_Forward):
+    """Convolution of `(N, in_channels, D, H, W)`; sizes as in `Conv1d`, one number or one per dim.
+
+    >>> import tenora
+    >>> tenora.nn.Conv3d(2, 4, 3)(tenora.zeros(1, 2, 5, 6, 7)).shape
+    tenora.Size([1, 4, 3, 4, 5])
+    """
+
+    dims = 3
+
+
+class _Transposed(_Conv):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias, padding_mode,
+            output_padding, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor, output_size: list[int] | tuple[int, ...] | None = None) -> Tensor:
+        """Applies the adjoint of a convolution; `output_size` chooses among the sizes that a stride leaves open."""
+        convolve = getattr(tenora_ops, f"conv_transpose{self.dims}d")
+        extra = self.output_padding if output_size is None else self._extra(input, output_size)
+        result: Tensor = convolve(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
+        return result
+
+    def _extra(self, input: Tensor, output_size: list[int] | tuple[int, ...]) -> tuple[int, ...]:
+        wanted = tuple(output_size)[-self.dims :]
+        assert not isinstance(self.padding, str)
+        rows = zip(
+            input.shape[-self.dims :], self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+        )
+        least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in rows]
+        extra = tuple(w - m for w, m in zip(wanted, least, strict=True))
+        if any(not 0 <= e < s for e, s in zip(extra, self.stride, strict=True)):
+            raise ValueError(
+                f"[{type(self).__name__}] output_size: got {wanted}, expected from {tuple(least)} to less than a "
+                f"stride {self.stride} more."
+            )
+        return extra
+
+
+class ConvTranspose1d(_Transposed):
+    """The adjoint of `Conv1d` as a layer: `(N, in_channels, L)` to `(N, out_channels, L_out)`.
+
+    `L_out = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1`.
+
+    >>> import tenora
+    >>> tenora.nn.ConvTranspose1d(4, 2, 3, stride=2)(tenora.zeros(1, 4, 5)).shape
+    tenora.Size([1, 2, 11])
+    """
+
+    dims = 1
+
+
+class ConvTranspose2d(_Transposed):
+    """The adjoint of `Conv2d` as a layer; sizes as in `ConvTranspose1d`, one number or one per dim.
+
+    >>> import tenora
+    >>> layer = tenora.nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
+    >>> layer(tenora.zeros(1, 4, 6, 6), output_size=(12, 12)).shape
+    tenora.Size([1, 2, 12, 12])
+    """
+
+    dims = 2
+
+
+class ConvTranspose3d(_Transposed):
+    """The adjoint of `Conv3d` as a layer; sizes as in `ConvTranspose1d`, one number or one per dim.
+
+    >>> import tenora
+    >>> tenora.nn.ConvTranspose3d(2, 1, 2)(tenora.zeros(1, 2, 3, 3, 3)).shape
+    tenora.Size([1, 1, 4, 4, 4])
+    """
+
+    dims = 3
+
+
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

@@ -1,0 +1,79 @@
+"""Pooling under PyTorch's names: `return_indices` chooses the form with positions, None in a size keeps a dim."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tenora_ops
+from tenora_engine import Tensor
+
+Sizes = int | list[int] | tuple[int, ...]
+OptionalSizes = int | None | list[int | None] | tuple[int | None, ...]
+
+
+def _max_pool(dims: int) -> Any:
+    with_indices = getattr(tenora_ops, f"max_pool{dims}d_with_indices")
+    values = getattr(tenora_ops, f"max_pool{dims}d")
+
+    def max_pool(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        pool = with_indices if return_indices else values
+        return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    return _named(
+        max_pool,
+        f"max_pool{dims}d",
+        "The largest element of each window; with `return_indices` also its position in the flattened spatial dims.",
+    )
+
+
+def _adaptive(kind: str, dims: int) -> Any:
+    name = f"adaptive_{kind}_pool{dims}d"
+    values = getattr(tenora_ops, name)
+    with_indices = getattr(tenora_ops, f"{name}_with_indices", None) if kind == "max" else None
+
+    def size_of(input: Tensor, output_size: OptionalSizes) -> list[int]:
+        given = [output_size] * dims if isinstance(output_size, int | None) else list(output_size)
+        kept = input.shape[-dims:]
+        return [k if size is None else size for size, k in zip(given, kept, strict=True)]
+
+    def adaptive_avg_pool(input: Tensor, output_size: OptionalSizes) -> Any:
+        return values(input, size_of(input, output_size))
+
+    def adaptive_max_pool(input: Tensor, output_size: OptionalSizes, return_indices: bool = False) -> Any:
+        pool = with_indices if return_indices and with_indices is not None else values
+        return pool(input, size_of(input, output_size))
+
+    made = adaptive_avg_pool if kind == "avg" else adaptive_max_pool
+    return _named(made, name, f"Pools to `output_size`; None keeps a dim. See `tenora_ops.{name}`.")
+
+
+def _named(function: Any, name: str, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+max_pool1d, max_pool2d, max_pool3d = _max_pool(1), _max_pool(2), _max_pool(3)
+adaptive_avg_pool1d, adaptive_max_pool1d = _adaptive("avg", 1), _adaptive("max", 1)
+adaptive_avg_pool2d, adaptive_max_pool2d = _adaptive("avg", 2), _adaptive("max", 2)
+adaptive_avg_pool3d, adaptive_max_pool3d = _adaptive("avg", 3), _adaptive("max", 3)
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+]

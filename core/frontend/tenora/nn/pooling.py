@@ -1,0 +1,348 @@
+"""Pooling layers. None has parameters; see the functions of the same names in `nn.functional`."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tenora_ops
+from tenora_engine import Tensor
+
+from . import functional
+from .module import Module
+
+Sizes = int | tuple[int, ...]
+
+
+class _MaxPool(Module):
+    dims: ClassVar[int]
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.dilation = dilation
+        self.return_indices = return_indices
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Any:
+        """The largest element of each window, with its position if `return_indices`."""
+        pool = getattr(functional, f"max_pool{self.dims}d")
+        where = (self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices)
+        return pool(input, self.kernel_size, *where)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
+
+
+class MaxPool1d(_MaxPool):
+    """The largest element of each window of `(N, C, L)`.
+
+    >>> import tenora
+    >>> tenora.nn.MaxPool1d(2)(tenora.tensor([[[1.0, 3.0, 2.0, 0.0]]])).tolist()
+    [[[3.0, 2.0]]]
+    """
+
+    dims = 1
+
+
+class MaxPool2d(_MaxPool):
+    """The largest element of each window of `(N, C, H, W)`.
+
+    >>> import tenora
+    >>> tenora.nn.MaxPool2d(2)(tenora.zeros(1, 3, 8, 8)).shape
+    tenora.Size([1, 3, 4, 4])
+    """
+
+    dims = 2
+
+
+class MaxPool3d(_MaxPool):
+    """The largest element of each window of `(N, C, D, H, W)`."""
+
+    dims = 3
+
+
+class _MaxUnpool(Module):
+    dims: ClassVar[int]
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
+        super().__init__()
+        self.kernel_size = self._each(kernel_size)
+        self.stride = self._each(kernel_size if stride is None else stride)
+        self.padding = self._each(padding)
+
+    def _each(self, value: Sizes) -> tuple[int, ...]:
+        return (value,) * self.dims if isinstance(value, int) else tuple(value)
+
+    def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
+        """Zeros with `input` at `indices`, as max pooling gave them."""
+        unpool = getattr(functional, f"max_unpool{self.dims}d")
+        result: Tensor = unpool(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return result
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpool):
+    """The way back from `MaxPool1d(return_indices=True)`: all else is zero."""
+
+    dims = 1
+
+
+class MaxUnpool2d(_MaxUnpool):
+    """The way back from `MaxPool2d(return_indices=True)`: all else is zero.
+
+    >>> import tenora
+    >>> values, indices = tenora.nn.MaxPool2d(2, return_indices=True)(tenora.ones(1, 1, 4, 4))
+    >>> tenora.nn.MaxUnpool2d(2)(values, indices).sum().item()
+    4.0
+    """
+
+    dims = 2
+
+
+class MaxUnpool3d(_MaxUnpool):
+    """The way back from `MaxPool3d(return_indices=True)`: all else is zero."""
+
+    dims = 3
+
+
+class AvgPool1d(Module):
+    """The mean of each window of `(N, C, L)`.
+
+    >>> import tenora
+    >>> tenora.nn.AvgPool1d(2)(tenora.tensor([[[1.0, 3.0, 2.0, 0.0]]])).tolist()
+    [[[2.0, 1.0]]]
+    """
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = (kernel_size,) if isinstance(kernel_size, int) else tuple(kernel_size)
+        steps = self.kernel_size if stride is None else stride
+        self.stride = (steps,) if isinstance(steps, int) else tuple(steps)
+        self.padding = (padding,) if isinstance(padding, int) else tuple(padding)
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The mean of each window."""
+        where = (self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+        result: Tensor = tenora_ops.avg_pool1d(input, self.kernel_size, *where)
+        return result
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class _AvgPool(Module):
+    dims: ClassVar[int]
+
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.stride = kernel_size if stride is None else stride
+        self.padding = padding
+        self.ceil_mode = ceil_mode
+        self.count_include_pad = count_include_pad
+        self.divisor_override = divisor_override
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The mean of each window."""
+        pool = getattr(functional, f"avg_pool{self.dims}d")
+        where = (self.stride, self.padding, self.ceil_mode, self.count_include_pad, self.divisor_override)
+        result: Tensor = pool(input, self.kernel_size, *where)
+        return result
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class AvgPool2d(_AvgPool):
+    """The mean of each window of `(N, C, H, W)`.
+
+    >>> import tenora
+    >>> tenora.nn.AvgPool2d(3, stride=2)(tenora.zeros(1, 3, 9, 7)).shape
+    tenora.Size([1, 3, 4, 3])
+    """
+
+    dims = 2
+
+
+class AvgPool3d(_AvgPool):
+    """The mean of each window of `(N, C, D, H, W)`."""
+
+    dims = 3
+
+
+class _LPPool(Module):
+    dims: ClassVar[int]
+
+    def __init__(
+        self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
+    ) -> None:
+        super().__init__()
+        self.norm_type = norm_type
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        """(sum of x^p over each window)^(1/p)."""
+        pool = getattr(functional, f"lp_pool{self.dims}d")
+        result: Tensor = pool(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+        return result
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPool):
+    """The power mean times the size of each window of `(N, C, L)`."""
+
+    dims = 1
+
+
+class LPPool2d(_LPPool):
+    """The power mean times the size of each window of `(N, C, H, W)`."""
+
+    dims = 2
+
+
+class LPPool3d(_LPPool):
+    """The power mean times the size of each window of `(N, C, D, H, W)`."""
+
+    dims = 3
+
+
+class _AdaptiveAvgPool(Module):
+    dims: ClassVar[int]
+
+    def __init__(self, output_size: Any) -> None:
+        super().__init__()
+        self.output_size = output_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Means over as many windows as `output_size` says."""
+        result: Tensor = getattr(functional, f"adaptive_avg_pool{self.dims}d")(input, self.output_size)
+        return result
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveAvgPool1d(_AdaptiveAvgPool):
+    """Means of `(N, C, L)` over `output_size` windows."""
+
+    dims = 1
+
+
+class AdaptiveAvgPool2d(_AdaptiveAvgPool):
+    """Means of `(N, C, H, W)` over `output_size` windows; None keeps a dim.
+
+    >>> import tenora
+    >>> tenora.nn.AdaptiveAvgPool2d((5, None))(tenora.zeros(1, 3, 8, 9)).shape
+    tenora.Size([1, 3, 5, 9])
+    """
+
+    dims = 2
+
+
+class AdaptiveAvgPool3d(_AdaptiveAvgPool):
+    """Means of `(N, C, D, H, W)` over `output_size` windows; None keeps a dim."""
+
+    dims = 3
+
+
+class _AdaptiveMaxPool(Module):
+    dims: ClassVar[int]
+
+    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.return_indices = return_indices
+
+    def forward(self, input: Tensor) -> Any:
+        """Maxima over as many windows as `output_size` says."""
+        pool = getattr(functional, f"adaptive_max_pool{self.dims}d")
+        return pool(input, self.output_size, self.return_indices)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"output_size={self.output_size}"
+
+
+class AdaptiveMaxPool1d(_AdaptiveMaxPool):
+    """Maxima of `(N, C, L)` over `output_size` windows."""
+
+    dims = 1
+
+
+class AdaptiveMaxPool2d(_AdaptiveMaxPool):
+    """Maxima of `(N, C, H, W)` over `output_size` windows; None keeps a dim."""
+
+    dims = 2
+
+
+class AdaptiveMaxPool3d(_AdaptiveMaxPool):
+    """Maxima of `(N, C, D, H, W)` over `output_size` windows; None keeps a dim."""
+
+    dims = 3
+
+
+__all__ = [
+    "AdaptiveAvgPool1d",
+    "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
+    "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
+    "AvgPool1d",
+    "AvgPool2d",
+    "AvgPool3d",
+    "LPPool1d",
+    "LPPool2d",
+    "LPPool3d",
+    "MaxPool1d",
+    "MaxPool2d",
+    "MaxPool3d",
+    "MaxUnpool1d",
+    "MaxUnpool2d",
+    "MaxUnpool3d",
+]

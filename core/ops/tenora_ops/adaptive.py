@@ -1,0 +1,316 @@
+"""Pooling to a given size, and the way back from maxima.
+
+- Window i of `out` over `size` elements runs from floor(i size / out) to ceil((i + 1) size / out), as in PyTorch. The
+  windows of a dim differ in length: all are read with the longest length, and what is too much is masked.
+- One dim after another: a mean of means over a rectangle is its mean, a maximum of maxima its maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tenora_engine._engine import OpFunction
+from tenora_ops.formula import ops
+from tenora_ops.lazy import np
+from tenora_ops.pool import DISTINCT, max_pool_vjp
+from tenora_ops.record import Family, op
+from tenora_ops.samples import NUMBERS, REALS, Draw, Sample, sample
+from tenora_ops.windows import Sizes, check_rank, item, items, leading, positions, product, spatial, spread
+
+ADAPTIVE = Family("pool", "float_same", "", "plain", lambda draw: [], REALS, tolerance="reduction")
+CHOSEN = Family("pool", "value_index", "", "plain", lambda draw: [], REALS, DISTINCT)
+UNPOOL = Family("pool", "like_first", "", "plain", lambda draw: [], NUMBERS)
+
+
+class Regions:
+    """The windows of one dim, as tensors: positions to read (out * longest), which of them count, their number."""
+
+    def __init__(self, like: Any, size: Any, out: Any, ones: int) -> None:
+        """`ones`: how many dims follow the pooled one."""
+        numbers = ops.arange(0, out, 1, device=like.device)
+        starts = ops.floor_divide(numbers * size, out)
+        ends = ops.floor_divide((numbers + 1) * size + (out - 1), out)
+        self.longest = (size + out - 1) // out + 1
+        reach = ops.reshape(starts, (out, 1)) + ops.arange(0, self.longest, 1, device=like.device)
+        tail = [1] * ones
+        self.counts = ops.reshape(ops.lt(reach, ops.reshape(ends, (out, 1))), (out, self.longest, *tail))
+        self.places = ops.reshape(ops.clamp(reach, 0, size - 1), (out * self.longest,))
+        self.length = ops.reshape(ends - starts, (out, *tail))
+
+    def read(self, x: Any, shape: Any, dim: int) -> Any:
+        """x with its dim replaced by (out, longest)."""
+        return ops.reshape(ops.index_select(x, dim, self.places), shape)
+
+
+def _steps(x: Any, output_size: Any, n: int) -> Iterable[tuple[int, Regions, Any]]:
+    """Per dim, from the last: its number from behind, its regions, the shape after reading them."""
+    lead, _ = leading(x, n)
+    sizes, out = [x.shape[-n - 1], *spatial(x.shape, n)], [None, *items(output_size, n)]
+    for i in range(n, 0, -1):
+        after = out[i + 1 :]
+        regions = Regions(x, sizes[i], out[i], n - i)
+        yield i - n - 1, regions, lead + (*sizes[:i], out[i], regions.longest, *after)
+
+
+def _adaptive_avg(n: int) -> Callable[..., Any]:
+    def formula(x: Any, output_size: Any) -> Any:
+        for dim, regions, shape in _steps(x, output_size, n):
+            seen = ops.where(regions.counts, regions.read(x, shape, dim), 0.0)
+            x = ops.sum(seen, dim) / ops.to(regions.length, x.dtype)
+        return x
+
+    return formula
+
+
+def _adaptive_max(n: int) -> Callable[..., Any]:
+    def formula(x: Any, output_size: Any) -> Any:
+        sizes = spatial(x.shape, n)
+        numbers = ops.reshape(ops.arange(0, product(sizes), 1, device=x.device), sizes)
+        numbers = ops.expand(numbers, x.shape)
+        for dim, regions, shape in _steps(x, output_size, n):
+            seen = ops.where(regions.counts, regions.read(x, shape, dim), float("-inf"))
+            x, chosen = ops.max_dim(seen, dim)
+            kept = ops.gather(regions.read(numbers, shape, dim), dim, ops.unsqueeze(chosen, dim))
+            numbers = ops.squeeze(kept, dim)
+        return x, numbers
+
+    return formula
+
+
+def _adaptive_rule(name: str, n: int, results: int) -> Callable[..., Any]:
+    def rule(operands: Any, attributes: Any) -> Any:
+        x, dtype = operands[0]
+        check_rank(name, x, n)
+        if not dtype.is_floating_point:
+            raise NotImplementedError(
+                f"[{name}] wrong dtype: got {dtype}, expected a floating dtype. Cast with .to(tenora.float32)."
+            )
+        shape = (*x[:-n], *spread(name, "output_size", attributes[0], n, 1))
+        return shape if results == 1 else (shape,) * results
+
+    return rule
+
+
+def _regions(x: Any, output_size: Any, n: int) -> Iterable[tuple[Any, list[Any]]]:
+    """For oracles: each window's place in the result, and the places it holds."""
+    out = spread("oracle", "size", output_size, n, 1)
+    for place in positions(*out):
+        rows = zip(place, x.shape[-n:], out, strict=True)
+        bounds = [(i * size // o, -(-(i + 1) * size // o)) for i, size, o in rows]
+        held = positions(*[end - start for start, end in bounds])
+        yield place, [tuple(start + k for (start, _), k in zip(bounds, at, strict=True)) for at in held]
+
+
+def _avg_oracle(n: int) -> Callable[..., Any]:
+    def oracle(x: Any, output_size: Any) -> Any:
+        out = np.empty((*x.shape[:-n], *spread("oracle", "size", output_size, n, 1)))
+        for place, held in _regions(x, output_size, n):
+            out[(..., *place)] = sum(x[(..., *at)] for at in held) / len(held)
+        return out
+
+    return oracle
+
+
+def _max_oracle(n: int) -> Callable[..., Any]:
+    def oracle(x: Any, output_size: Any) -> Any:
+        shape = (*x.shape[:-n], *spread("oracle", "size", output_size, n, 1))
+        values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
+        for place, held in _regions(x, output_size, n):
+            found = np.stack([x[(..., *at)] for at in held], -1)
+            best = np.argmax(found, -1)
+            values[(..., *place)] = np.take_along_axis(found, best[..., None], -1)[..., 0]
+            indices[(..., *place)] = np.array([np.ravel_multi_index(at, x.shape[-n:]) for at in held])[best]
+        return values, indices
+
+    return oracle
+
+
+def _adaptive_samples(n: int) -> Callable[[Draw], Iterable[Sample]]:
+    rows: list[tuple[list[int], Any]] = [
+        ([2, 3, *[6, 4, 4][:n]], 2),
+        ([1, 2, *[5, 3, 1][:n]], [3, 2, 1][:n]),
+        ([2, *[5, 2, 1][:n]], 1),
+        ([0, 2, *[4] * n], [2] * n),
+        ([1, 2, *[7, 5, 4][:n]], [3, 4, 2][:n]),
+        ([1, 1, *[3, 2, 2][:n]], [5, 4, 3][:n]),
+    ]
+    return lambda draw: [sample(draw.array(*x), size) for x, size in rows]
+
+
+# ---- the way back from maxima ----------------------------------------------------------------------------
+def _unpooled(name: str, x: Sizes, attributes: Any, n: int) -> Sizes:
+    kernel, stride, padding, output_size = attributes
+    kernel = spread(name, "kernel_size", kernel, n, 1)
+    stride = spread(name, "stride", kernel if stride is None else stride, n, 1)
+    padding = spread(name, "padding", padding, n, 0)
+    rows = zip(x[-n:], stride, padding, kernel, strict=True)
+    usual = tuple((size - 1) * s - 2 * p + k for size, s, p, k in rows)
+    if output_size is None:
+        return (*x[:-n], *usual)
+    if len(output_size) not in (n, n + 2, len(x)):
+        raise ValueError(
+            f"[{name}] wrong number of items in output_size: got {tuple(output_size)}, expected {n} or {n + 2}. "
+            "Give the spatial sizes."
+        )
+    wanted = tuple(output_size[-n:])
+    if any(abs(w - u) >= s for w, u, s in zip(wanted, usual, stride, strict=True)):
+        raise ValueError(
+            f"[{name}] output_size does not fit: got {wanted}, expected {usual}, less than a stride {stride} away. "
+            "Pass the size of the pooled input."
+        )
+    return (*x[:-n], *wanted)
+
+
+def _unpool_rule(n: int) -> Callable[..., Sizes]:
+    name = f"max_unpool{n}d"
+
+    def rule(operands: Any, attributes: Any) -> Sizes:
+        (x, _), (indices, dtype) = operands
+        if str(dtype) != "tenora.int64":
+            raise RuntimeError(f"[{name}] wrong dtype of indices: got {dtype}, expected int64. Cast them.")
+        if tuple(indices) != tuple(x):
+            raise RuntimeError(
+                f"[{name}] indices do not fit: got {tuple(indices)}, expected {tuple(x)} like input. Pass those of "
+                "the pooling."
+            )
+        check_rank(name, x, n)
+        return _unpooled(name, x, attributes, n)
+
+    return rule
+
+
+def _unpool(n: int) -> Callable[..., Any]:
+    def formula(x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any, output_size: Any) -> Any:
+        lead, batch = leading(x, n)
+        rows, flat = batch * x.shape[-n - 1], product(spatial(x.shape, n))
+        if output_size is None:
+            steps = kernel_size if stride is None else stride
+            out = [
+                (x.shape[i - n] - 1) * item(steps, i) - item(padding, i) * 2 + item(kernel_size, i)
+                for i in range(n)
+            ]
+        else:
+            out = spatial(output_size, n)
+        empty = ops.zeros((rows, product(out)), dtype=x.dtype, device=x.device)
+        where, values = ops.reshape(indices, (rows, flat)), ops.reshape(x, (rows, flat))
+        return ops.reshape(ops.scatter(empty, 1, where, values), lead + (x.shape[-n - 1], *out))
+
+    return formula
+
+
+def _unpool_vjp(n: int) -> Callable[..., Any]:
+    def formula(g: Any, x: Any, indices: Any, r: Any) -> Any:
+        rows = leading(x, n)[1] * x.shape[-n - 1]
+        lines = ops.reshape(g, (rows, product(spatial(g.shape, n))))
+        places = ops.reshape(indices, (rows, product(spatial(x.shape, n))))
+        return ops.reshape(ops.gather(lines, 1, places), x.shape), None
+
+    return formula
+
+
+def _unpool_oracle(n: int) -> Callable[..., Any]:
+    def oracle(
+        x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
+    ) -> Any:
+        shape = _unpooled("oracle", x.shape, (kernel_size, stride, padding, output_size), n)
+        out = np.zeros((*x.shape[:-n], int(np.prod(shape[-n:]))), dtype=x.dtype)
+        for row in positions(*x.shape[:-n]):
+            for value, at in zip(x[row].reshape(-1), indices[row].reshape(-1), strict=True):
+                out[row][at] = value
+        return out.reshape(shape)
+
+    return oracle
+
+
+def _unpool_samples(n: int) -> Callable[[Draw], Iterable[Sample]]:
+    rows: list[tuple[list[int], tuple[Any, ...]]] = [
+        ([2, 3, *[3] * n], (2,)),
+        ([1, 1, *[2] * n], (2, None, 0)),
+        ([2, *[2] * n], ([2] * n, [2] * n)),
+        ([1, 2, *[2] * n], (3, 2, 1)),
+        ([1, 1, *[2] * n], (2, 2, 0, [5] + [4] * (n - 1))),
+        ([0, 2, *[2] * n], (2,)),
+    ]
+
+    def samples(draw: Draw) -> Iterable[Sample]:
+        found = []
+        for shape, attributes in rows:
+            full = (*attributes, *(None, 0, None)[len(attributes) - 1 :])
+            size = _unpooled("samples", tuple(shape), full, n)[-n:]
+            count, taken = int(np.prod(size)), int(np.prod(shape[-n:]))
+            outer = int(np.prod(shape[:-n]))
+            chosen = [draw.rng.permutation(count)[:taken] for _ in range(outer)]
+            indices = np.array(chosen, dtype=np.int64).reshape(shape)
+            found.append(sample(draw.array(*shape), indices, *attributes))
+        return found
+
+    return samples
+
+
+# ---- records ---------------------------------------------------------------------------------------------
+def _declare(n: int) -> tuple[OpFunction, ...]:
+    shape = "1, 1" + ", 4" * n
+    average = op(
+        f"adaptive_avg_pool{n}d(input: Tensor, output_size: int[]) -> Tensor",
+        family=ADAPTIVE,
+        shape=_adaptive_rule(f"adaptive_avg_pool{n}d", n, 1),
+        composite=_adaptive_avg(n),
+        samples=_adaptive_samples(n),
+        oracle=_avg_oracle(n),
+        doc="Means over windows floor(i size / out) to ceil((i + 1) size / out) of every dim.",
+        example=f"tenora.nn.functional.adaptive_avg_pool{n}d(tenora.ones({shape}), 2)",
+        public=f"nn.functional.adaptive_avg_pool{n}d",
+        aliases=("adaptive_avg_pool1d",) if n == 1 else (),
+    )
+    largest = op(
+        f"adaptive_max_pool{n}d_with_indices(input: Tensor, output_size: int[]) -> (Tensor, Tensor)",
+        family=CHOSEN,
+        shape=_adaptive_rule(f"adaptive_max_pool{n}d", n, 2),
+        composite=_adaptive_max(n),
+        vjp=max_pool_vjp(n),
+        not_differentiable=(1,),
+        samples=_adaptive_samples(n),
+        oracle=_max_oracle(n),
+        doc="The largest element of windows as in adaptive_avg_pool, and its position in the flattened dims.",
+        example=f"tenora.nn.functional.adaptive_max_pool{n}d_with_indices(tenora.ones({shape}), 2)",
+        public=f"nn.functional.adaptive_max_pool{n}d_with_indices",
+        result=("values", "indices"),
+    )
+    values = op(
+        f"adaptive_max_pool{n}d(input: Tensor, output_size: int[]) -> Tensor",
+        family=CHOSEN,
+        dtype="",
+        shape="",
+        prepare="",
+        composite=_values_of(f"adaptive_max_pool{n}d_with_indices"),
+        samples=_adaptive_samples(n),
+        oracle=lambda x, output_size: _max_oracle(n)(x, output_size)[0],
+        doc="The largest element of windows as in adaptive_avg_pool.",
+        example=f"tenora.nn.functional.adaptive_max_pool{n}d(tenora.ones({shape}), 2)",
+        public=f"nn.functional.adaptive_max_pool{n}d",
+    )
+    unpool = op(
+        f"max_unpool{n}d(input: Tensor, indices: Tensor, kernel_size: int[], stride: int[]? = None, "
+        "padding: int[] = 0, output_size: int[]? = None) -> Tensor",
+        family=UNPOOL,
+        shape=_unpool_rule(n),
+        composite=_unpool(n),
+        vjp=_unpool_vjp(n),
+        samples=_unpool_samples(n),
+        oracle=_unpool_oracle(n),
+        doc="Zeros with the values of input at the positions that max pooling found.",
+        example=f"tenora.nn.functional.max_unpool{n}d(*tenora.nn.functional.max_pool{n}d_with_indices("
+        f"tenora.ones({shape}), 2), 2)",
+        public=f"nn.functional.max_unpool{n}d",
+    )
+    return average, largest, values, unpool
+
+
+def _values_of(name: str) -> Callable[..., Any]:
+    return lambda x, output_size: getattr(ops, name)(x, output_size)[0]
+
+
+adaptive_avg_pool1d, adaptive_max_pool1d_with_indices, adaptive_max_pool1d, max_unpool1d = _declare(1)
+adaptive_avg_pool2d, adaptive_max_pool2d_with_indices, adaptive_max_pool2d, max_unpool2d = _declare(2)
+adaptive_avg_pool3d, adaptive_max_pool3d_with_indices, adaptive_max_pool3d, max_unpool3d = _declare(3)
