@@ -132,6 +132,7 @@ silu = op(
     doc="x sigmoid(x), also called swish.",
     example="tenora.nn.functional.silu(tenora.tensor([0.0, 1.0]))",
     public="nn.functional.silu",
+    inplace="_silu_",
 )
 
 softplus = op(
@@ -242,6 +243,7 @@ leaky_relu = op(
     doc="x where positive, negative_slope x elsewhere.",
     example="tenora.nn.functional.leaky_relu(tenora.tensor([1.0, -2.0]))",
     public="nn.functional.leaky_relu",
+    inplace="_leaky_relu_",
 )
 
 elu = op(
@@ -255,4 +257,5 @@ elu = op(
     doc="x where positive, alpha (e^x - 1) elsewhere.",
     example="tenora.nn.functional.elu(tenora.tensor([1.0, -2.0]))",
     public="nn.functional.elu",
+    inplace="_elu_",
 )

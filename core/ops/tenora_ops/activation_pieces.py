@@ -38,6 +38,7 @@ hardtanh = op(
     doc="min(max(x, min_val), max_val).",
     example="tenora.nn.functional.hardtanh(tenora.tensor([-2.0, 0.5]))",
     public="nn.functional.hardtanh",
+    inplace="_hardtanh_",
 )
 
 relu6 = op(
@@ -51,6 +52,7 @@ relu6 = op(
     doc="min(max(x, 0), 6).",
     example="tenora.nn.functional.relu6(tenora.tensor([-2.0, 7.0]))",
     public="nn.functional.relu6",
+    inplace="_relu6_",
 )
 
 hardsigmoid = op(
@@ -63,6 +65,7 @@ hardsigmoid = op(
     doc="min(max(x + 3, 0), 6) / 6.",
     example="tenora.nn.functional.hardsigmoid(tenora.tensor([-4.0, 1.0]))",
     public="nn.functional.hardsigmoid",
+    inplace="_hardsigmoid_",
 )
 
 hardswish = op(
@@ -75,6 +78,7 @@ hardswish = op(
     doc="x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019).",
     example="tenora.nn.functional.hardswish(tenora.tensor([-4.0, 1.0]))",
     public="nn.functional.hardswish",
+    inplace="_hardswish_",
 )
 
 hardshrink = op(
@@ -117,6 +121,7 @@ threshold = op(
     doc="x where x > threshold, value elsewhere.",
     example="tenora.nn.functional.threshold(tenora.tensor([-2.0, 0.25]), 0.0, 9.0)",
     public="nn.functional.threshold",
+    inplace="_threshold_",
 )
 
 celu = op(
@@ -130,6 +135,7 @@ celu = op(
     doc="max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017).",
     example="tenora.nn.functional.celu(tenora.tensor([1.0, -2.0]))",
     public="nn.functional.celu",
+    inplace="_celu_",
 )
 
 #: The fixed point of mean 0 and variance 1 (Klambauer et al. 2017).
@@ -150,6 +156,7 @@ selu = op(
     doc="scale (max(x, 0) + min(0, alpha (e^x - 1))) with the constants of Klambauer et al. (2017).",
     example="tenora.nn.functional.selu(tenora.tensor([1.0, -2.0]))",
     public="nn.functional.selu",
+    inplace="_selu_",
 )
 
 
@@ -211,6 +218,7 @@ rrelu = op(
     doc="x where positive; elsewhere x times a slope uniform in [lower, upper), their mean without training.",
     example="tenora.nn.functional.rrelu(tenora.tensor([1.0, -2.0]))",
     public="nn.functional.rrelu",
+    inplace="_rrelu_",
 )
 
 logsigmoid = op(
@@ -247,6 +255,7 @@ mish = op(
     doc="x tanh(log(1 + e^x)) (Misra 2019).",
     example="tenora.nn.functional.mish(tenora.tensor([1.0, -2.0]))",
     public="nn.functional.mish",
+    inplace="_mish_",
 )
 
 softsign = op(

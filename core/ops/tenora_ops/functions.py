@@ -26,6 +26,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     diagonals,
     distance,
     elementary,
+    embedding_bags,
     fold,
     fourier,
     fourier_public,

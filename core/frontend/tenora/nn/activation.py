@@ -5,7 +5,6 @@ from __future__ import annotations
 import tenora_ops
 from tenora_engine import Tensor
 
-from . import functional
 from .module import Module
 
 
@@ -92,22 +91,3 @@ class LogSoftmax(Module):
     def extra_repr(self) -> str:
         """Arguments for the repr."""
         return f"dim={self.dim}"
-
-
-class Dropout(Module):
-    """In training zeroes elements with probability `p` and scales the rest by `1 / (1 - p)` (Hinton et al. 2012)."""
-
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0.0 <= p <= 1.0:
-            raise ValueError(f"[Dropout] p: got {p}, expected a probability from 0 to 1.")
-        self.p = p
-        self.inplace = inplace
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Applies dropout in training mode, returns `input` otherwise."""
-        return functional.dropout(input, self.p, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        """Arguments for the repr."""
-        return f"p={self.p}, inplace={self.inplace}"

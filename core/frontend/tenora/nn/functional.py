@@ -36,11 +36,33 @@ from .functional_activation import (
     threshold,
     threshold_,
 )
-from .functional_dropout import dropout
-from .functional_loss import cross_entropy
-from .functional_padding import (
-    pad,
+from .functional_dropout import (
+    alpha_dropout,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
 )
+from .functional_embedding import (
+    embedding,
+    embedding_bag,
+)
+from .functional_loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    cross_entropy,
+    gaussian_nll_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    multi_margin_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from .functional_padding import pad
 from .functional_pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -64,17 +86,30 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "alpha_dropout",
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
     "celu",
     "celu_",
     "cross_entropy",
     "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
     "elu",
     "elu_",
+    "embedding",
+    "embedding_bag",
+    "feature_alpha_dropout",
+    "gaussian_nll_loss",
     "gelu",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "hardtanh_",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
     "layer_norm",
     "leaky_relu",
     "leaky_relu_",
@@ -84,6 +119,8 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "mish",
+    "mse_loss",
+    "multi_margin_loss",
     "pad",
     "relu",
     "relu6",
@@ -94,6 +131,7 @@ __all__ = [
     "selu_",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
     "softmax",
     "softmin",
     "softplus",
@@ -101,4 +139,6 @@ __all__ = [
     "tanh",
     "threshold",
     "threshold_",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]

@@ -8,10 +8,6 @@ import tenora_ops
 from tenora_engine import Tensor
 
 
-def _placed(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
-    return input.copy_(result) if inplace else result
-
-
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), element by element.
 
@@ -29,12 +25,13 @@ def relu_(input: Tensor) -> Tensor:
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6), element by element."""
-    return _placed(input, tenora_ops.relu6(input), inplace)
+    return input._relu6_() if inplace else tenora_ops.relu6(input)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x where positive, alpha (e^x - 1) elsewhere (Clevert et al. 2016)."""
-    return _placed(input, tenora_ops.elu(input, alpha), inplace)
+    arguments = (alpha,)
+    return input._elu_(*arguments) if inplace else tenora_ops.elu(input, *arguments)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -44,7 +41,8 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017)."""
-    return _placed(input, tenora_ops.celu(input, alpha), inplace)
+    arguments = (alpha,)
+    return input._celu_(*arguments) if inplace else tenora_ops.celu(input, *arguments)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -54,7 +52,7 @@ def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """Scaled elu whose fixed point is mean 0 and variance 1 (Klambauer et al. 2017)."""
-    return _placed(input, tenora_ops.selu(input), inplace)
+    return input._selu_() if inplace else tenora_ops.selu(input)
 
 
 def selu_(input: Tensor) -> Tensor:
@@ -64,7 +62,8 @@ def selu_(input: Tensor) -> Tensor:
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
     """x where positive, negative_slope x elsewhere."""
-    return _placed(input, tenora_ops.leaky_relu(input, negative_slope), inplace)
+    arguments = (negative_slope,)
+    return input._leaky_relu_(*arguments) if inplace else tenora_ops.leaky_relu(input, *arguments)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
@@ -80,7 +79,8 @@ def rrelu(
     inplace: bool = False,
 ) -> Tensor:
     """x where positive, elsewhere x times a random slope (Xu et al. 2015), the mean slope without `training`."""
-    return _placed(input, tenora_ops.rrelu(input, lower, upper, training), inplace)
+    arguments = (lower, upper, training)
+    return input._rrelu_(*arguments) if inplace else tenora_ops.rrelu(input, *arguments)
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
@@ -94,7 +94,8 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         raise ValueError(
             f"[hardtanh] bounds: got min_val {min_val} above max_val {max_val}, expected min_val <= max_val. Swap them."
         )
-    return _placed(input, tenora_ops.hardtanh(input, min_val, max_val), inplace)
+    arguments = (min_val, max_val)
+    return input._hardtanh_(*arguments) if inplace else tenora_ops.hardtanh(input, *arguments)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
@@ -104,32 +105,33 @@ def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Ten
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x + 3, 0), 6) / 6."""
-    return _placed(input, tenora_ops.hardsigmoid(input), inplace)
+    return input._hardsigmoid_() if inplace else tenora_ops.hardsigmoid(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019)."""
-    return _placed(input, tenora_ops.hardswish(input), inplace)
+    return input._hardswish_() if inplace else tenora_ops.hardswish(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x tanh(log(1 + e^x)) (Misra 2019)."""
-    return _placed(input, tenora_ops.mish(input), inplace)
+    return input._mish_() if inplace else tenora_ops.mish(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x sigmoid(x), also called swish."""
-    return _placed(input, tenora_ops.silu(input), inplace)
+    return input._silu_() if inplace else tenora_ops.silu(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, value elsewhere."""
-    return _placed(input, tenora_ops.threshold(input, threshold, value), inplace)
+    arguments = (threshold, value)
+    return input._threshold_(*arguments) if inplace else tenora_ops.threshold(input, *arguments)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     """`threshold`, written into x."""
-    return _placed(input, tenora_ops.threshold(input, threshold, value), True)
+    return input._threshold_(threshold, value)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:

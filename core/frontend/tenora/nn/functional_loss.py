@@ -1,9 +1,220 @@
-"""Losses under PyTorch's names, where they take more than the ops: weights, choices by a target's dtype."""
+"""Losses under PyTorch's names, where they take more than the ops: weights, other reductions, a target's dtype."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
+
 import tenora_ops
 from tenora_engine import Tensor
+
+
+def _reduced(op: str, losses: Tensor, reduction: str, weight: Tensor | None = None) -> Tensor:
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"[{op}] reduction: got {reduction!r}, expected 'none', 'mean' or 'sum'.")
+    if reduction == "none":
+        return losses
+    if reduction == "mean" and weight is None:
+        return tenora_ops.mean(losses)
+    total = tenora_ops.sum(losses)
+    return total if weight is None or reduction == "sum" else total / tenora_ops.sum(weight)
+
+
+def _warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
+    if target.shape != input.shape:
+        warnings.warn(
+            f"[{op}] target has another size than input: got {list(target.shape)} and {list(input.shape)}, "
+            "expected equal sizes. They are broadcast, which is rarely meant.",
+            stacklevel=3,
+        )
+
+
+def _weighted(op: str, losses: Tensor, input: Tensor, weight: Tensor, reduction: str) -> Tensor:
+    if weight.shape != input.shape:
+        raise ValueError(f"[{op}] weight: got {list(weight.shape)}, expected {list(input.shape)} like input.")
+    return _reduced(op, losses * weight, reduction, weight)
+
+
+def mse_loss(
+    input: Tensor, target: Tensor, *, reduction: str = "mean", weight: Tensor | None = None
+) -> Tensor:
+    """Squared differences: their mean (weighted where a weight is given), sum or list.
+
+    >>> import tenora
+    >>> mse_loss(tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])).item()
+    2.0
+    """
+    _warn_of_broadcasting("mse_loss", input, target)
+    if weight is None:
+        return tenora_ops.mse_loss(input, target, reduction)
+    return _weighted("mse_loss", tenora_ops.mse_loss(input, target, "none"), input, weight, reduction)
+
+
+def l1_loss(
+    input: Tensor, target: Tensor, *, reduction: str = "mean", weight: Tensor | None = None
+) -> Tensor:
+    """Absolute differences: their mean (weighted where a weight is given), sum or list."""
+    _warn_of_broadcasting("l1_loss", input, target)
+    if weight is None:
+        return tenora_ops.l1_loss(input, target, reduction)
+    return _weighted("l1_loss", tenora_ops.l1_loss(input, target, "none"), input, weight, reduction)
+
+
+def huber_loss(
+    input: Tensor,
+    target: Tensor,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: Tensor | None = None,
+) -> Tensor:
+    """Half squares up to `delta`, delta (|x - y| - delta / 2) beyond (Huber 1964)."""
+    if delta <= 0:
+        raise RuntimeError(f"[huber_loss] delta: got {delta}, expected more than 0.")
+    _warn_of_broadcasting("huber_loss", input, target)
+    if weight is None:
+        return tenora_ops.huber_loss(input, target, reduction, delta)
+    losses = tenora_ops.huber_loss(input, target, "none", delta)
+    return _weighted("huber_loss", losses, input, weight, reduction)
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+    """Squares / (2 beta) up to `beta`, |x - y| - beta / 2 beyond; beta 0 is `l1_loss`."""
+    if beta < 0:
+        raise RuntimeError(f"[smooth_l1_loss] beta: got {beta}, expected 0 or more.")
+    _warn_of_broadcasting("smooth_l1_loss", input, target)
+    if beta == 0:
+        return tenora_ops.l1_loss(input, target, reduction)
+    return tenora_ops.smooth_l1_loss(input, target, reduction, beta)
+
+
+def _check_sizes(op: str, input: Tensor, target: Tensor) -> None:
+    if target.shape != input.shape:
+        raise ValueError(
+            f"[{op}] target does not fit: got {list(target.shape)} for input {list(input.shape)}, expected equal. "
+            "Reshape or expand the target."
+        )
+
+
+def binary_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """-(y log x + (1 - y) log(1 - x)) for probabilities x; ValueError unless the sizes are equal.
+
+    Logarithms are kept at -100 or more. Inputs outside [0, 1] give NaN (PyTorch checks and refuses them).
+    """
+    _check_sizes("binary_cross_entropy", input, target)
+    return tenora_ops.binary_cross_entropy(input, target, weight, reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
+    """Binary cross entropy of sigmoid(x), without overflow; ValueError unless the sizes are equal.
+
+    >>> import tenora
+    >>> round(binary_cross_entropy_with_logits(tenora.zeros(2), tenora.ones(2)).item(), 4)
+    0.6931
+    """
+    _check_sizes("binary_cross_entropy_with_logits", input, target)
+    return tenora_ops.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
+
+
+def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
+    """target (log target - input) for log-probabilities `input`; `batchmean` divides the sum by the first size."""
+    if reduction != "batchmean":
+        return tenora_ops.kl_div(input, target, reduction, log_target=log_target)
+    total = tenora_ops.kl_div(input, target, "sum", log_target=log_target)
+    return total / input.shape[0] if input.ndim else total
+
+
+def gaussian_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    var: Tensor | float,
+    full: bool = False,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+) -> Tensor:
+    """(log var + (x - y)^2 / var) / 2; `var` has the size of input, or misses or broadcasts one dim.
+
+    ValueError for a negative variance or one of another size.
+    """
+    variance = tenora_ops.full_like(input, var) if isinstance(var, int | float) else var
+    if variance.shape != input.shape:
+        sizes = list(zip(input.shape, variance.shape, strict=False))
+        if input.shape[:-1] == variance.shape:
+            variance = tenora_ops.unsqueeze(variance, -1)
+        elif input.ndim != variance.ndim or sum(b for a, b in sizes if a != b) != 1:
+            raise ValueError(
+                f"[gaussian_nll_loss] var: got {list(variance.shape)} for input {list(input.shape)}, expected the same "
+                "size, or one that misses the last dim or is 1 in one."
+            )
+    if variance.numel() and bool((variance < 0).any()):
+        raise ValueError("[gaussian_nll_loss] var: got a negative entry, expected 0 or more.")
+    return tenora_ops.gaussian_nll_loss(input, target, variance, full, eps, reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    *,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm (Balntas et al. 2016)."""
+    if margin <= 0:
+        raise ValueError(f"[triplet_margin_loss] margin: got {margin}, expected more than 0.")
+    return tenora_ops.triplet_margin_loss(
+        anchor, positive, negative, margin, p, eps, swap, reduction=reduction
+    )
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """`triplet_margin_loss` with a distance of one's own, `pairwise_distance` unless given."""
+    op = "triplet_margin_with_distance_loss"
+    if margin <= 0:
+        raise ValueError(f"[{op}] margin: got {margin}, expected more than 0.")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        ranks = (anchor.ndim, positive.ndim, negative.ndim)
+        raise RuntimeError(f"[{op}] dimensions: got {ranks}, expected three equal numbers.")
+    distance = tenora_ops.pairwise_distance if distance_function is None else distance_function
+    far = distance(anchor, negative)
+    if swap:
+        far = tenora_ops.minimum(far, distance(positive, negative))
+    return _reduced(op, tenora_ops.relu(distance(anchor, positive) - far + margin), reduction)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    *,
+    reduction: str = "mean",
+) -> Tensor:
+    """The mean over other classes of max(0, margin - x[target] + x)^p; ValueError unless p is 1 or 2."""
+    if p not in (1, 2):
+        raise ValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2.")
+    return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
 
 
 def cross_entropy(
@@ -31,4 +242,17 @@ def cross_entropy(
     return tenora_ops.cross_entropy(input, target, weight, ignore_index, reduction)
 
 
-__all__ = ["cross_entropy"]
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "cross_entropy",
+    "gaussian_nll_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "multi_margin_loss",
+    "smooth_l1_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]

@@ -9,17 +9,21 @@ from . import functional
 from .module import Module
 
 
-class _Loss(Module):
+class Loss(Module):
+    """What losses share: the name of the reduction, which the constructor checks."""
+
+    reductions: tuple[str, ...] = ("none", "mean", "sum")
+
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
-        if reduction not in ("none", "mean", "sum"):
+        if reduction not in self.reductions:
             raise ValueError(
-                f"[{type(self).__name__}] reduction: got {reduction!r}, expected 'none', 'mean' or 'sum'."
+                f"[{type(self).__name__}] reduction: got {reduction!r}, expected one of {', '.join(self.reductions)}."
             )
         self.reduction = reduction
 
 
-class MSELoss(_Loss):
+class MSELoss(Loss):
     """Mean of squared differences; shapes broadcast.
 
     >>> import tenora
@@ -32,7 +36,7 @@ class MSELoss(_Loss):
         return tenora_ops.mse_loss(input, target, reduction=self.reduction)
 
 
-class NLLLoss(_Loss):
+class NLLLoss(Loss):
     """Negative log-likelihood of class numbers under log-probabilities.
 
     `input` (N, C, ...), `target` (N, ...) int64; `weight` (C) is a buffer; entries of `ignore_index` do not count.

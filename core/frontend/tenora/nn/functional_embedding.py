@@ -1,0 +1,87 @@
+"""Embeddings under PyTorch's names: `max_norm` writes into the weight before the look-up, as in PyTorch."""
+
+from __future__ import annotations
+
+import tenora_ops
+from tenora_autograd import no_grad
+from tenora_engine import Tensor
+
+
+def _bound(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scales the rows that input names down to `max_norm`, in place and without history."""
+    with no_grad():
+        places = input.reshape(-1)
+        rows = tenora_ops.index_select(weight, 0, places)
+        lengths = tenora_ops.norm(rows, norm_type, 1, True)
+        scale = tenora_ops.where(lengths > max_norm, max_norm / (lengths + 1e-7), 1.0)
+        weight[places] = rows * scale
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` (rows, features) that `input` (integers of any shape) names.
+
+    The row `padding_idx` gets no gradient; `scale_grad_by_freq` divides gradients by how often a row is named;
+    gradients are dense, whatever `sparse` says. IndexError for a row that is not there.
+
+    >>> import tenora
+    >>> embedding(tenora.tensor([0, 1]), tenora.eye(2)).tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    if max_norm is not None:
+        _bound(weight, input, max_norm, norm_type)
+    if padding_idx is None and not scale_grad_by_freq:
+        return tenora_ops.embedding(input, weight)
+    return tenora_ops.embedding_rows(
+        input, weight, _row(padding_idx, weight, "embedding"), scale_grad_by_freq
+    )
+
+
+def _row(padding_idx: int | None, weight: Tensor, op: str) -> int:
+    if padding_idx is None:
+        return -1
+    rows = weight.shape[0]
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(f"[{op}] padding_idx: got {padding_idx}, expected {-rows} to {rows - 1}.")
+    return padding_idx % rows
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """Sum, mean or maximum of the rows that each bag of indices names; 0 for an empty bag.
+
+    `input` (B, N): every row is a bag; (N): bags start at `offsets`. Gradients are dense, whatever `sparse` says.
+    """
+    if max_norm is not None:
+        _bound(weight, input, max_norm, norm_type)
+    return tenora_ops.embedding_bag(
+        input,
+        weight,
+        offsets,
+        per_sample_weights=per_sample_weights,
+        scale_grad_by_freq=scale_grad_by_freq,
+        mode=mode,
+        include_last_offset=include_last_offset,
+        padding_idx=padding_idx,
+    )
+
+
+__all__ = ["embedding", "embedding_bag"]

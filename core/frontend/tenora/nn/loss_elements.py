@@ -1,0 +1,160 @@
+"""Loss functions as modules: element by element. Constructors take PyTorch's arguments, `reduction` by keyword."""
+
+from __future__ import annotations
+
+import tenora_ops
+from tenora_engine import Tensor
+
+from . import functional
+from .loss import Loss
+
+
+class L1Loss(Loss):
+    """Absolute differences.
+
+    >>> import tenora
+    >>> tenora.nn.L1Loss()(tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])).item()
+    1.0
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return functional.l1_loss(input, target, reduction=self.reduction)
+
+
+class SmoothL1Loss(Loss):
+    """Squares / (2 `beta`) up to `beta`, |x - y| - `beta` / 2 beyond."""
+
+    def __init__(self, *, reduction: str = "mean", beta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.beta = beta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return functional.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
+
+
+class HuberLoss(Loss):
+    """Half squares up to `delta`, `delta` (|x - y| - `delta` / 2) beyond (Huber 1964)."""
+
+    def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
+        super().__init__(reduction)
+        self.delta = delta
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return functional.huber_loss(input, target, self.reduction, self.delta)
+
+
+class BCELoss(Loss):
+    """Binary cross entropy of probabilities; `weight` is a buffer.
+
+    >>> import tenora
+    >>> round(tenora.nn.BCELoss()(tenora.tensor([0.5]), tenora.tensor([1.0])).item(), 4)
+    0.6931
+    """
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return functional.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+
+
+class BCEWithLogitsLoss(BCELoss):
+    """Binary cross entropy of sigmoid(input), without overflow; `weight` and `pos_weight` are buffers."""
+
+    pos_weight: Tensor | None
+
+    def __init__(
+        self, weight: Tensor | None = None, *, reduction: str = "mean", pos_weight: Tensor | None = None
+    ) -> None:
+        super().__init__(weight, reduction=reduction)
+        self.register_buffer("pos_weight", pos_weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return functional.binary_cross_entropy_with_logits(
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
+
+
+class KLDivLoss(Loss):
+    """Kullback-Leibler divergence of log-probabilities; `reduction` may be 'batchmean'."""
+
+    reductions = ("none", "mean", "sum", "batchmean")
+
+    def __init__(self, *, reduction: str = "mean", log_target: bool = False) -> None:
+        super().__init__(reduction)
+        self.log_target = log_target
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return functional.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
+
+
+class PoissonNLLLoss(Loss):
+    """Likelihood of counts under a Poisson distribution whose rate, or its logarithm, is the input."""
+
+    def __init__(
+        self, log_input: bool = True, full: bool = False, *, eps: float = 1e-8, reduction: str = "mean"
+    ) -> None:
+        super().__init__(reduction)
+        self.log_input = log_input
+        self.full = full
+        self.eps = eps
+
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `log_input` against `target`."""
+        return tenora_ops.poisson_nll_loss(
+            log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction
+        )
+
+
+class GaussianNLLLoss(Loss):
+    """Likelihood under normal distributions of given mean and variance (Nix and Weigend 1994)."""
+
+    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.full = full
+        self.eps = eps
+
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
+        """The loss of `input` with variance `var` against `target`."""
+        return functional.gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)
+
+
+class SoftMarginLoss(Loss):
+    """log(1 + e^(-y x)) for targets 1 and -1."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return tenora_ops.soft_margin_loss(input, target, reduction=self.reduction)
+
+
+class HingeEmbeddingLoss(Loss):
+    """x where the target is 1, max(0, `margin` - x) where it is -1."""
+
+    def __init__(self, margin: float = 1.0, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` against `target`."""
+        return tenora_ops.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
+
+
+class MarginRankingLoss(Loss):
+    """max(0, -y (a - b) + `margin`)."""
+
+    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss of the order of `input1` and `input2` against `target`, 1 or -1."""
+        return tenora_ops.margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)

@@ -1,0 +1,128 @@
+"""Loss functions as modules: over rows, of classes, labels, pairs and triplets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import tenora_ops
+from tenora_engine import Tensor
+
+from . import functional
+from .distance import PairwiseDistance
+from .loss import Loss
+
+
+class CosineEmbeddingLoss(Loss):
+    """1 - cos where the target is 1, max(0, cos - `margin`) where it is -1."""
+
+    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        """The loss of the angle between `input1` and `input2` against `target`, 1 or -1."""
+        return tenora_ops.cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
+
+
+class MultiMarginLoss(Loss):
+    """The mean over other classes of max(0, `margin` - x[target] + x)^`p`; `weight` is a buffer."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, *, reduction: str = "mean"
+    ) -> None:
+        super().__init__(reduction)
+        if p not in (1, 2):
+            raise ValueError(f"[MultiMarginLoss] p: got {p}, expected 1 or 2.")
+        if weight is not None and weight.ndim != 1:
+            raise ValueError(f"[MultiMarginLoss] weight: got {weight.ndim} dimensions, expected 1.")
+        self.register_buffer("weight", weight)
+        self.p = p
+        self.margin = margin
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` (N, C) against class numbers (N)."""
+        return functional.multi_margin_loss(
+            input, target, self.p, self.margin, self.weight, reduction=self.reduction
+        )
+
+
+class MultiLabelMarginLoss(Loss):
+    """Hinge of labels against all other classes; labels end at the first -1."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` (N, C) against labels (N, C)."""
+        return tenora_ops.multilabel_margin_loss(input, target, reduction=self.reduction)
+
+
+class MultiLabelSoftMarginLoss(Loss):
+    """Binary cross entropy of each class, their mean; `weight` is a buffer."""
+
+    weight: Tensor | None
+
+    def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
+        super().__init__(reduction)
+        self.register_buffer("weight", weight)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        """The loss of `input` (N, C) against 0 and 1 (N, C)."""
+        return tenora_ops.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+
+
+class TripletMarginLoss(Loss):
+    """max(0, |anchor - positive| - |anchor - negative| + `margin`) in the `p`-norm (Balntas et al. 2016)."""
+
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        *,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction)
+        if margin <= 0:
+            raise ValueError(f"[TripletMarginLoss] margin: got {margin}, expected more than 0.")
+        self.margin = margin
+        self.p = p
+        self.eps = eps
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of three tensors of vectors."""
+        return functional.triplet_margin_loss(
+            anchor, positive, negative, self.margin, self.p, self.eps, self.swap, reduction=self.reduction
+        )
+
+
+class TripletMarginWithDistanceLoss(Loss):
+    """`TripletMarginLoss` with a distance of one's own, `PairwiseDistance` unless given."""
+
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(reduction)
+        if margin <= 0:
+            raise ValueError(f"[TripletMarginWithDistanceLoss] margin: got {margin}, expected more than 0.")
+        self.distance_function = PairwiseDistance() if distance_function is None else distance_function
+        self.margin = margin
+        self.swap = swap
+
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
+        """The loss of three tensors of vectors."""
+        return functional.triplet_margin_with_distance_loss(
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )

@@ -1,0 +1,358 @@
+"""Normalisation layers: PyTorch's names, defaults, buffers and state_dict keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tenora_ops
+from tenora_engine import Tensor, int64
+
+from .. import creation
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+
+def _learnt(module: Module, name: str, shape: tuple[int, ...], wanted: bool, device: Any, dtype: Any) -> None:
+    """Registers a parameter, or None under its name."""
+    value = Parameter(creation.empty(shape, device=device, dtype=dtype)) if wanted else None
+    module.register_parameter(name, value)
+
+
+def _start(module: Any) -> None:
+    if module.weight is not None:
+        init.ones_(module.weight)
+    if module.bias is not None:
+        init.zeros_(module.bias)
+
+
+class _Statistics(Module):
+    """Weight, bias and running statistics of each channel."""
+
+    weight: Tensor | None
+    bias: Tensor | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+    ranks: tuple[int, ...] = ()
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float | None,
+        affine: bool,
+        track_running_stats: bool,
+        device: Any,
+        dtype: Any,
+        bias: bool,
+    ) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        _learnt(self, "weight", (num_features,), affine, device, dtype)
+        _learnt(self, "bias", (num_features,), affine and bias, device, dtype)
+        tracked: list[Tensor | None] = [None, None, None]
+        if track_running_stats:
+            tracked = [
+                creation.zeros((num_features,), device=device, dtype=dtype),
+                creation.ones((num_features,), device=device, dtype=dtype),
+                creation.zeros((), device=device, dtype=int64),
+            ]
+        for name, value in zip(("running_mean", "running_var", "num_batches_tracked"), tracked, strict=True):
+            self.register_buffer(name, value)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Mean 0, variance 1, no batches."""
+        if self.running_mean is not None and self.running_var is not None:
+            init.zeros_(self.running_mean)
+            init.ones_(self.running_var)
+        if self.num_batches_tracked is not None:
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, fresh statistics."""
+        self.reset_running_stats()
+        _start(self)
+
+    def _check_rank(self, input: Tensor) -> None:
+        if input.ndim not in self.ranks:
+            ranks = " or ".join(map(str, self.ranks))
+            raise ValueError(
+                f"[{type(self).__name__}] input: got {input.ndim} dimensions, expected {ranks}. Reshape it."
+            )
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_Statistics):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+
+    def _factor(self) -> float:
+        """How much of the running statistics this batch replaces; the batch is counted."""
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:
+                return 1.0 / int(self.num_batches_tracked)
+        return 0.0 if self.momentum is None else self.momentum
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises by the batch in training (running statistics follow), else by the running statistics."""
+        self._check_rank(input)
+        factor = self._factor()
+        given = not self.training or self.track_running_stats
+        mean, var = (self.running_mean, self.running_var) if given else (None, None)
+        by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        return tenora_ops.batch_norm(input, mean, var, self.weight, self.bias, by_batch, factor, self.eps)
+
+
+class BatchNorm1d(_BatchNorm):
+    """Batch normalisation of (N, C) or (N, C, L) (Ioffe and Szegedy 2015).
+
+    >>> import tenora
+    >>> tenora.nn.BatchNorm1d(3)(tenora.rand(8, 3)).shape
+    tenora.Size([8, 3])
+    """
+
+    ranks = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Batch normalisation of (N, C, H, W) (Ioffe and Szegedy 2015)."""
+
+    ranks = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Batch normalisation of (N, C, D, H, W) (Ioffe and Szegedy 2015)."""
+
+    ranks = (5,)
+
+
+class _InstanceNorm(_Statistics):
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises every channel of every sample; a sample alone may come without its batch dim."""
+        self._check_rank(input)
+        alone = input.ndim == self.ranks[0]
+        channels = input.shape[0 if alone else 1]
+        if channels != self.num_features and self.affine:
+            raise ValueError(
+                f"[{type(self).__name__}] input: got {channels} channels, expected num_features {self.num_features}."
+            )
+        result = tenora_ops.instance_norm(
+            tenora_ops.unsqueeze(input, 0) if alone else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
+        return tenora_ops.squeeze(result, 0) if alone else result
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Instance normalisation of (N, C, L) or (C, L) (Ulyanov et al. 2016)."""
+
+    ranks = (2, 3)
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Instance normalisation of (N, C, H, W) or (C, H, W) (Ulyanov et al. 2016)."""
+
+    ranks = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W) (Ulyanov et al. 2016)."""
+
+    ranks = (4, 5)
+
+
+class GroupNorm(Module):
+    """Normalises groups of channels of every sample (Wu and He 2018).
+
+    >>> import tenora
+    >>> tenora.nn.GroupNorm(2, 4)(tenora.rand(1, 4, 5)).shape
+    tenora.Size([1, 4, 5])
+    """
+
+    weight: Tensor | None
+    bias: Tensor | None
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(
+                f"[GroupNorm] num_groups: got {num_groups}, expected a divisor of num_channels {num_channels}."
+            )
+        self.num_groups = num_groups
+        self.num_channels = num_channels
+        self.eps = eps
+        self.affine = affine
+        _learnt(self, "weight", (num_channels,), affine, device, dtype)
+        _learnt(self, "bias", (num_channels,), affine and bias, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        _start(self)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises `input` (N, C, ...)."""
+        return tenora_ops.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+def _sizes(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+
+
+class LayerNorm(Module):
+    """Normalises the last dims, of `normalized_shape` (Ba et al. 2016).
+
+    >>> import tenora
+    >>> tenora.nn.LayerNorm(4)(tenora.rand(2, 4)).shape
+    tenora.Size([2, 4])
+    """
+
+    weight: Tensor | None
+    bias: Tensor | None
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _sizes(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        _learnt(self, "weight", self.normalized_shape, elementwise_affine, device, dtype)
+        _learnt(self, "bias", self.normalized_shape, elementwise_affine and bias, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        _start(self)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises the last dims of `input`."""
+        return tenora_ops.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}, "
+            f"bias={self.bias is not None}"
+        )
+
+
+class RMSNorm(Module):
+    """Divides by the root of the mean square of the last dims (Zhang and Sennrich 2019)."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = _sizes(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        _learnt(self, "weight", self.normalized_shape, elementwise_affine, device, dtype)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1."""
+        if self.weight is not None:
+            init.ones_(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises the last dims of `input`."""
+        return tenora_ops.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+
+
+class LocalResponseNorm(Module):
+    """Divides by the squares of neighbouring channels (Krizhevsky et al. 2012)."""
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
+        super().__init__()
+        self.size = size
+        self.alpha = alpha
+        self.beta = beta
+        self.k = k
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises `input` (N, C, ...)."""
+        return tenora_ops.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
