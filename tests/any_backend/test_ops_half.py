@@ -92,4 +92,5 @@ WITHOUT_FLOATS = {
     "searchsorted",
     "bucketize",
     "isin",
+    "multinomial",
 }

@@ -100,7 +100,7 @@ globals().update({alias: getattr(_engine, name) for alias, name in _ALIASES.item
 _engine.set_formatter(formatting.format_tensor)
 tensor_methods.install()
 
-_LAZY = ("fft", "linalg", "utils")
+_LAZY = ("fft", "linalg", "special", "utils")
 # PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.
 _DEVICE_MODULES = ("cuda",)
 

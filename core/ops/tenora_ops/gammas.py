@@ -1,0 +1,272 @@
+"""Incomplete gamma functions, and functions of the normal distribution.
+
+- The series for small x (A&S 6.5.29), the continued fraction for large x (6.5.31), as in Cephes: all elements take
+  steps until each has converged. Computed in float64, rounded once.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_ops.elementary import spread, tensors
+from tenora_ops.families import BINARY_FUNCTION, UNARY_FUNCTION
+from tenora_ops.formula import ops, sum_to
+from tenora_ops.lazy import np, special
+from tenora_ops.oracles import each
+from tenora_ops.record import op
+from tenora_ops.samples import POSITIVE, REALS, Domain
+from tenora_ops.special import _bessel, _erfc, _normal_quantile, _scaled_erfc, in_double_1
+
+EPSILON = 2.0**-51
+STEPS = 2000
+ROOT_HALF = math.sqrt(0.5)
+
+
+def _series(a: Any, x: Any) -> Any:
+    """1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ..."""
+    total, term, divisor = ops.ones_like(x), ops.ones_like(x), a
+    for step in range(STEPS):
+        divisor = divisor + 1
+        term = term * (x / divisor)
+        total = total + term
+        if step % 8 == 7 and not bool(ops.any(ops.gt(term, total * EPSILON))):
+            break
+    return total
+
+
+def _fraction(a: Any, x: Any) -> Any:
+    """The continued fraction of gamma(a, x) / (x^a e^-x), numerators and denominators scaled down as they grow."""
+    y, z = 1 - a, x - a + 2
+    numerators, denominators = (ops.ones_like(x), x + 1), (x, z * x)
+    found = numerators[1] / denominators[1]
+    for step in range(1, STEPS):
+        y, z = y + 1, z + 2
+        upper = numerators[1] * z - numerators[0] * (y * float(step))
+        lower = denominators[1] * z - denominators[0] * (y * float(step))
+        scale = ops.where(ops.gt(ops.abs(upper), 2.0**52), 2.0**-52, 1.0)
+        numerators = (numerators[1] * scale, upper * scale)
+        denominators = (denominators[1] * scale, lower * scale)
+        last, found = found, upper / lower
+        if step % 8 == 7 and not bool(ops.any(ops.gt(ops.abs(found - last), ops.abs(found) * EPSILON))):
+            break
+    return found
+
+
+def _incomplete(input: Any, other: Any, upper: bool) -> Any:
+    """P(a, x), or Q(a, x) = 1 - P(a, x); each is computed where it is the smaller one, roughly."""
+    dtype = (
+        ops.narrow(ops.reshape(input, (-1,)), 0, 0, 0) + ops.narrow(ops.reshape(other, (-1,)), 0, 0, 0)
+    ).dtype
+    if not dtype.is_floating_point:
+        dtype = _engine.default_dtype()
+    a, x = ops.to(input, _engine.float64), ops.to(other, _engine.float64)
+    a, x = a + ops.zeros_like(x), x + ops.zeros_like(a)
+    usual = ops.logical_and(ops.logical_and(ops.gt(a, 0), ops.gt(x, 0)), ops.lt(ops.maximum(a, x), math.inf))
+    beyond = ops.logical_and(usual, ops.gt(x, ops.maximum(a, 1.0)))
+    within = ops.logical_and(usual, ops.logical_not(beyond))
+    safe_a, safe_x = ops.where(usual, a, 1.0), ops.where(usual, x, 1.0)
+    weight = ops.exp(safe_a * ops.log(safe_x) - safe_x - ops.lgamma(safe_a))
+    lower = _series(ops.where(within, safe_a, 1.0), ops.where(within, safe_x, 0.5)) * weight / safe_a
+    rest = _fraction(ops.where(beyond, safe_a, 1.0), ops.where(beyond, safe_x, 2.0)) * weight
+    found = ops.where(beyond, rest if upper else 1 - rest, 1 - lower if upper else lower)
+    return ops.to(ops.where(usual, found, _edges(a, x, upper)), dtype)
+
+
+def _edges(a: Any, x: Any, upper: bool) -> Any:
+    """Where a or x is 0 or infinite: all of the distribution lies below x, or nothing does."""
+    all_below = ops.logical_or(ops.eq(a, 0), ops.eq(x, math.inf))
+    known = ops.logical_and(ops.ge(a, 0), ops.ge(x, 0))
+    known = ops.logical_and(known, ops.logical_not(ops.logical_and(ops.eq(a, 0), ops.eq(x, 0))))
+    known = ops.logical_and(known, ops.logical_not(ops.logical_and(ops.eq(a, math.inf), ops.eq(x, math.inf))))
+    share = ops.to(ops.logical_xor(all_below, ops.full_like(all_below, upper)), _engine.float64)
+    return ops.where(known, share, math.nan)
+
+
+def _density(a: Any, x: Any) -> Any:
+    """d P(a, x) / d x."""
+    return ops.exp((a - 1) * ops.log(x) - x - ops.lgamma(a))
+
+
+igamma = op(
+    "igamma(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY_FUNCTION,
+    domain=Domain(0.2, 9.0),
+    samples=tensors,
+    function=lambda input, other: _incomplete(input, other, False),
+    vjp=lambda g, a, x, r: (None, sum_to(g * _density(a, x), x)),
+    oracle=each(lambda a, x: float(special.gammainc(a, x))),
+    tolerance="normalised",
+    doc="The regularised lower incomplete gamma function P(input, other); no gradient for input.",
+    example="tenora.igamma(tenora.tensor([2.0]), tenora.tensor([1.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+igammac = op(
+    "igammac(input: Tensor, other: Tensor) -> Tensor",
+    family=BINARY_FUNCTION,
+    domain=Domain(0.2, 9.0),
+    samples=tensors,
+    function=lambda input, other: _incomplete(input, other, True),
+    vjp=lambda g, a, x, r: (None, sum_to(-g * _density(a, x), x)),
+    oracle=each(lambda a, x: float(special.gammaincc(a, x))),
+    tolerance="normalised",
+    doc="The regularised upper incomplete gamma function 1 - P(input, other); no gradient for input.",
+    example="tenora.igammac(tenora.tensor([2.0]), tenora.tensor([1.0]))",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+# ---- the normal distribution ----
+ROOT_TAU = math.sqrt(2 * math.pi)
+
+
+def _erfcx(x: Any) -> Any:
+    """exp(x^2) erfc(x)."""
+    small = ops.clamp(x, None, 0.46875)
+    return ops.where(ops.lt(x, 0.46875), ops.exp(small * small) * _erfc(small), _scaled_erfc(ops.abs(x)))
+
+
+def _log_ndtr(x: Any) -> Any:
+    """Far below zero through erfcx, as erfc vanishes there."""
+    t = x * -ROOT_HALF
+    low = ops.log(_erfcx(ops.clamp(t, 0.0, None)) * 0.5) - t * t
+    return ops.where(ops.lt(x, -1.0), low, ops.log1p(_erfc(-ops.clamp(t, None, 1.0)) * -0.5))
+
+
+ndtr = op(
+    "ndtr(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    domain=Domain(-2.0, 4.0),
+    composite=in_double_1(lambda x: _erfc(x * -ROOT_HALF) * 0.5),
+    vjp=lambda g, x, r: g * (ops.exp(x * x * -0.5) * (1.0 / ROOT_TAU)),
+    oracle=lambda x: special.ndtr(np.asarray(x, dtype=float)),
+    doc="The standard normal distribution function.",
+    example="tenora.special.ndtr(tenora.tensor([0.0, 1.0]))",
+    public="special.ndtr",
+)
+log_ndtr = op(
+    "log_ndtr(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    composite=in_double_1(_log_ndtr),
+    vjp=lambda g, x, r: g * (ops.exp(x * x * -0.5 - r) * (1.0 / ROOT_TAU)),
+    oracle=lambda x: special.log_ndtr(np.asarray(x, dtype=float)),
+    doc="Logarithm of ndtr, accurate far below zero.",
+    example="tenora.special.log_ndtr(tenora.tensor([0.0, -9.0]))",
+    public="special.log_ndtr",
+)
+ndtri = op(
+    "ndtri(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    dtypes=REALS,
+    domain=Domain(0.05, 0.95),
+    composite=in_double_1(
+        lambda p: ops.where(
+            ops.logical_and(ops.ge(p, 0), ops.le(p, 1)),
+            _normal_quantile(p - 0.5, ops.clamp(ops.minimum(p, 1 - p), 0, None)),
+            math.nan,
+        )
+    ),
+    vjp=lambda g, x, r: g * (ops.exp(r * r * 0.5) * ROOT_TAU),
+    oracle=lambda p: special.ndtri(p),
+    doc="The inverse of ndtr; NaN outside [0, 1].",
+    example="tenora.special.ndtri(tenora.tensor([0.5, 0.9]))",
+    public="special.ndtri",
+)
+erfcx = op(
+    "erfcx(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    domain=Domain(-1.0, 4.0),
+    composite=in_double_1(_erfcx),
+    vjp=lambda g, x, r: g * (x * r * 2.0 - 2.0 / math.sqrt(math.pi)),
+    oracle=lambda x: special.erfcx(np.asarray(x, dtype=float)),
+    tolerance="normalised",
+    doc="exp(x^2) erfc(x).",
+    example="tenora.special.erfcx(tenora.tensor([0.0, 5.0]))",
+    public="special.erfcx",
+)
+
+
+def _entropy(x: Any) -> Any:
+    positive = ops.gt(x, 0)
+    safe = ops.where(positive, x, 1.0)
+    found = -safe * ops.log(safe)
+    return ops.where(
+        positive, found, ops.where(ops.eq(x, 0), 0.0, ops.where(ops.isnan(x), math.nan, -math.inf))
+    )
+
+
+entr = op(
+    "entr(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    dtypes=REALS,
+    domain=POSITIVE,
+    composite=_entropy,
+    vjp=lambda g, x, r: g * (-ops.log(x) - 1),
+    oracle=each(lambda x: -x * math.log(x)),
+    doc="-x log(x); 0 at 0, -inf below.",
+    example="tenora.special.entr(tenora.tensor([0.0, 0.5]))",
+    public="special.entr",
+)
+
+
+def _xlog1py(a: Any, b: Any) -> Any:
+    a, b = spread(a, b), spread(b, a)
+    nothing = ops.logical_and(ops.eq(a, 0), ops.logical_not(ops.isnan(b)))
+    return ops.where(nothing, 0, a * ops.log1p(ops.where(nothing, 0, b)))
+
+
+def _xlog1py_gradients(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    x, y = spread(a, b), spread(b, a)
+    nothing = ops.logical_and(ops.eq(x, 0), ops.le(y, -1))
+    slope = ops.where(nothing, 0, g * ops.log1p(ops.where(nothing, 0, y)))
+    return sum_to(slope, a), sum_to(g * (x / (y + 1)), b)
+
+
+xlog1py = op(
+    "xlog1py(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY_FUNCTION,
+    domain=POSITIVE,
+    composite=_xlog1py,
+    vjp=lambda g, a, b, r: _xlog1py_gradients(g, a, b),
+    oracle=each(lambda a, b: a * math.log1p(b) if a else 0.0),
+    doc="input * log(1 + other), 0 where input is 0 and other no NaN.",
+    example="tenora.special.xlog1py(tenora.tensor([0.0, 2.0]), tenora.tensor([-1.0, 3.0]))",
+    public="special.xlog1py",
+)
+
+# ---- scaled Bessel functions ----
+i0e = op(
+    "i0e(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    domain=Domain(avoid=(0.0,)),
+    composite=in_double_1(lambda x: _bessel(x, 0) * ops.exp(-ops.abs(x))),
+    vjp=lambda g, x, r: g * (ops.i1e(x) - ops.sign(x) * r),
+    oracle=lambda x: special.i0e(np.asarray(x, dtype=float)),
+    tolerance="normalised",
+    doc="exp(-|x|) i0(x).",
+    example="tenora.special.i0e(tenora.tensor([0.0, 2.0]))",
+    public="special.i0e",
+)
+
+
+def _i1e_gradient(g: Any, x: Any, r: Any) -> Any:
+    zero = ops.eq(x, 0)
+    return g * ops.where(zero, 0.5, ops.i0e(x) - r * (ops.sign(x) + 1 / ops.where(zero, 1, x)))
+
+
+i1e = op(
+    "i1e(input: Tensor) -> Tensor",
+    family=UNARY_FUNCTION,
+    domain=Domain(avoid=(0.0,)),
+    composite=in_double_1(lambda x: _bessel(x, 1) * ops.exp(-ops.abs(x))),
+    vjp=_i1e_gradient,
+    oracle=lambda x: special.i1e(np.asarray(x, dtype=float)),
+    tolerance="normalised",
+    doc="exp(-|x|) i1(x).",
+    example="tenora.special.i1e(tenora.tensor([0.0, 2.0]))",
+    public="special.i1e",
+)
