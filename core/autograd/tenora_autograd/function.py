@@ -2,6 +2,8 @@
 
 - forward runs without recording; its outputs get one node whose backward calls the user's.
 - Saved tensors are checked for in-place changes when they are read; a saved output gets its history back then.
+- A result that is a view of an input, or an input as it is, has the Function's gradient: writes into its memory are
+  refused afterwards.
 - backward's own ops are recorded when a graph of the gradients is asked for, so double backward needs nothing else.
 """
 

@@ -21,7 +21,7 @@ class saved_tensors_hooks:
 
     Raises:
         TypeError: a hook is not callable, or unpack returned something else than a tensor.
-        RuntimeError: pack wrote into its input.
+        RuntimeError: pack wrote into its input, or what an op saved comes back with another shape, dtype or device.
 
     Example:
         >>> import tenora
