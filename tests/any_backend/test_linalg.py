@@ -141,6 +141,40 @@ def test_what_has_no_answer(backend: str) -> None:
     assert tenora.linalg.slogdet(singular).logabsdet.tolist() == [-np.inf, -np.inf]
 
 
+@pytest.mark.parametrize("name", ["svd", "svdvals", "eigh", "eigvalsh", "eig"])
+def test_what_is_not_finite(name: str, backend: str) -> None:
+    with pytest.raises(LinAlgError, match=rf"\[linalg.{name}\] does not converge"):
+        getattr(tenora.linalg, name)(tenora.full((3, 3), float("nan")))
+    assert tenora.linalg.cholesky_ex(tenora.full((2, 2), float("nan"))).info.tolist() == 1
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_eigenvalues_of_general_matrices(dtype: str, backend: str) -> None:
+    a = drawn(2, 14, 14, dtype=dtype)
+    w, v = (t.numpy() for t in tenora.linalg.eig(tenora.from_numpy(a)))
+    close(a @ v, v * w[..., None, :], dtype)
+    close(np.linalg.norm(v, axis=-2), np.ones((2, 14)), dtype)
+    for special in (
+        np.eye(3),
+        np.zeros((2, 2)),
+        [[0.0, 1.0], [-1.0, 0.0]],
+        [[0.0, 0, 1], [1, 0, 0], [0, 1, 0]],
+    ):
+        b = np.asarray(special)
+        w, v = (t.numpy() for t in tenora.linalg.eig(tenora.from_numpy(b)))
+        close(b @ v, v * w, "float64")
+
+
+def test_gradient_of_general_eigenvectors(backend: str) -> None:
+    def products(a: Any) -> Any:
+        w, v = tenora.linalg.eig(a)
+        return w, v.abs(), (v * w) @ tenora.linalg.inv(v)
+
+    for dtype in ("float64", "complex128"):
+        x = tenora.from_numpy(drawn(3, 3, dtype=dtype)).requires_grad_(True)
+        assert gradcheck(products, (x,)) and gradgradcheck(products, (x,))
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tenora_dispatch import errors
 from tenora_reference.dtypes import Array
 from tenora_reference.quiet import silent
 
@@ -52,6 +53,9 @@ def cholesky(input: Array, *, upper: bool, check_errors: bool, out: tuple[Array,
     factor, info = out
     given = _adjoint(input) if upper else input
     found = _each(np.linalg.cholesky, given, info, _first_indefinite)
+    lost = np.isnan(np.diagonal(found, axis1=-2, axis2=-1))  # NumPy lets NaN pass
+    if lost.any():
+        np.copyto(info, np.argmax(lost, axis=-1) + 1, where=lost.any(axis=-1), casting="unsafe")
     np.copyto(factor, _adjoint(found) if upper else found)
 
 
@@ -151,21 +155,32 @@ def _phases(vectors: Array) -> Array:
     return np.where(length > 0, chosen / np.where(length > 0, length, 1), 1).conj().astype(vectors.dtype)
 
 
+def _converging(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What LAPACK gives, or tenora's error where it does not converge."""
+    try:
+        return function(*arguments, **options)
+    except np.linalg.LinAlgError as error:
+        raise errors.LinAlgError(
+            f"[{name}] does not converge: got infinite or NaN elements, expected numbers. Check the operand.",
+            op=name,
+        ) from error
+
+
 def eigh(A: Array, *, UPLO: Triangle, out: tuple[Array, Array]) -> None:
     """Ascending eigenvalues and eigenvectors."""
-    w, v = np.linalg.eigh(A, UPLO=UPLO)
+    w, v = _converging("linalg.eigh", np.linalg.eigh, A, UPLO=UPLO)
     np.copyto(out[0], w)
     np.copyto(out[1], v * _phases(v))
 
 
 def eigvalsh(A: Array, *, UPLO: Triangle, out: Array) -> None:
     """Ascending eigenvalues."""
-    np.copyto(out, np.linalg.eigvalsh(A, UPLO=UPLO))
+    np.copyto(out, _converging("linalg.eigvalsh", np.linalg.eigvalsh, A, UPLO=UPLO))
 
 
 def svd(A: Array, *, full_matrices: bool, driver: str | None, out: tuple[Array, Array, Array]) -> None:
     """U, descending singular values, V^H."""
-    u, s, vh = np.linalg.svd(A, full_matrices=full_matrices)
+    u, s, vh = _converging("linalg.svd", np.linalg.svd, A, full_matrices=full_matrices)
     count = s.shape[-1]
     left = _phases(u)
     right = _phases(_adjoint(vh)).conj()
@@ -177,7 +192,16 @@ def svd(A: Array, *, full_matrices: bool, driver: str | None, out: tuple[Array, 
 
 def svdvals(A: Array, *, driver: str | None, out: Array) -> None:
     """Singular values, descending."""
-    np.copyto(out, np.linalg.svd(A, compute_uv=False))
+    np.copyto(out, _converging("linalg.svdvals", np.linalg.svd, A, compute_uv=False))
+
+
+def eig(A: Array, *, out: tuple[Array, Array]) -> None:
+    """Eigenvalues in the order of re + 0.618 im, and eigenvectors of length 1."""
+    w, v = _converging("linalg.eig", np.linalg.eig, A)
+    order = np.argsort(w.real + 0.618 * w.imag, axis=-1, kind="stable")
+    v = np.take_along_axis(v, order[..., None, :], axis=-1)
+    np.copyto(out[0], np.take_along_axis(w, order, axis=-1))
+    np.copyto(out[1], v * _phases(v))
 
 
 @silent
@@ -203,6 +227,7 @@ KERNELS: dict[str, Callable[..., Any]] = {
     "linalg_qr": qr,
     "linalg_eigh": eigh,
     "linalg_eigvalsh": eigvalsh,
+    "linalg_eig": eig,
     "linalg_svd": svd,
     "linalg_svdvals": svdvals,
     "linalg_det": det,

@@ -93,6 +93,12 @@ class OutOfMemoryError(TenoraError, RuntimeError):
     default_code = "memory"
 
 
+class LinAlgError(TenoraError, RuntimeError):
+    """A matrix that has no such factorisation, inverse or solution."""
+
+    default_code = "linalg"
+
+
 class DeviceLostError(TenoraError, RuntimeError):
     """A device stopped working; every later call on it fails the same way."""
 

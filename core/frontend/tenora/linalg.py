@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 import tenora_ops as _ops
+from tenora_dispatch.errors import LinAlgError
 from tenora_ops import matmul
-from tenora_ops.linalg_rules import LinAlgError
 
 globals().update(_ops.public_functions("linalg"))
 

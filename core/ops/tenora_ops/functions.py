@@ -34,6 +34,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     index,
     joining,
     linalg_factor,
+    linalg_general,
     linalg_more,
     linalg_norm,
     linalg_solve,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.formula import ops
 from tenora_ops.linalg_steps import (
@@ -88,6 +89,15 @@ def unit_phase(vectors: Any) -> Any:
     return ops.conj(ops.where(ops.gt(length, 0), chosen / ops.where(ops.gt(length, 0), length, 1.0), 1.0))
 
 
+def check_finite(name: str, sizes_: Any) -> None:
+    """Refuses infinite and NaN moduli, on which no iteration ends; reads data."""
+    if not bool(ops.all(ops.isfinite(sizes_))):
+        raise errors.LinAlgError(
+            f"[{name}] does not converge: got infinite or NaN elements, expected numbers. Check the operand.",
+            op=name,
+        )
+
+
 def _hermitian(input: Any, uplo: str) -> Any:
     """The whole matrix from one triangle."""
     lower = ops.tril(input, -1) if uplo == "L" else adjoint(ops.triu(input, 1))
@@ -102,20 +112,20 @@ def _hermitian(input: Any, uplo: str) -> Any:
     )
 
 
-def _scaled(a: Any) -> tuple[Any, Any]:
-    """a over its largest modulus, which is 1 where there is none or it is not finite."""
+def _scaled(a: Any, name: str) -> tuple[Any, Any]:
+    """a over its largest modulus, which counts as 1 where it is 0; refuses what rotations would never end on."""
     largest = ops.amax(ops.abs(a), [-2, -1], True)
-    usable = ops.logical_and(ops.gt(largest, 0), ops.isfinite(largest))
-    largest = ops.where(usable, largest, 1.0)
+    check_finite(name, largest)
+    largest = ops.where(ops.gt(largest, 0), largest, 1.0)
     return a / largest, ops.squeeze(largest, [-2, -1]) if a.ndim > 2 else ops.reshape(largest, [])
 
 
-def eigh(input: Any, uplo: str) -> tuple[Any, Any]:
+def eigh(input: Any, uplo: str, name: str = "linalg.eigh") -> tuple[Any, Any]:
     """Ascending eigenvalues and eigenvectors of Hermitian matrices, by two-sided Jacobi rotations."""
     n, real = input.shape[-1], real_dtype(input.dtype)
     if 0 in input.shape:
         return sizes(input, n, dtype=real), ops.clone(input)
-    a, scale = _scaled(_hermitian(input, uplo.upper()))
+    a, scale = _scaled(_hermitian(input, uplo.upper()), name)
     vectors = identity(input, n, n)
     every = [Round(columns, input.device) for columns in rounds(n)] if n > 1 else []
     limit = epsilon(input.dtype) * 0.25
@@ -143,14 +153,14 @@ def _eigh_round(a: Any, vectors: Any, turn: Round, limit: float) -> tuple[Any, A
     return a, turn.turned(vectors, c, s, phase), ops.all(small)
 
 
-def svd(input: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
+def svd(input: Any, full_matrices: bool, name: str = "linalg.svd") -> tuple[Any, Any, Any]:
     """U, S (descending), V^H by one-sided Jacobi rotations of the shorter side's columns."""
     rows, columns = input.shape[-2:]
     if rows < columns:
-        u, s, vh = _svd_tall(adjoint(input), full_matrices)
+        u, s, vh = _svd_tall(adjoint(input), full_matrices, name)
         u, vh = adjoint(vh), adjoint(u)
     else:
-        u, s, vh = _svd_tall(input, full_matrices)
+        u, s, vh = _svd_tall(input, full_matrices, name)
     phase = unit_phase(u)
     count = min(rows, columns)
     paired = transposed(ops.conj(phase))
@@ -162,7 +172,7 @@ def svd(input: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
     return ops.contiguous(u * phase), s, ops.contiguous(vh)
 
 
-def _svd_tall(input: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
+def _svd_tall(input: Any, full_matrices: bool, name: str) -> tuple[Any, Any, Any]:
     """rows >= columns."""
     rows, n = input.shape[-2:]
     width = rows if full_matrices else n
@@ -172,7 +182,7 @@ def _svd_tall(input: Any, full_matrices: bool) -> tuple[Any, Any, Any]:
             sizes(input, n, dtype=real_dtype(input.dtype)),
             identity(input, n, n),
         )
-    a, scale = _scaled(input)
+    a, scale = _scaled(input, name)
     vectors = identity(input, n, n)
     every = [Round(columns, input.device) for columns in rounds(n)] if n > 1 else []
     for _ in range(SWEEPS):

@@ -26,12 +26,6 @@ PARTS = Family("linalg", "", "", "", lambda draw: squares(draw), PRECISE, tolera
 Operands = tuple[Any, ...]
 
 
-class LinAlgError(errors.OperationError):
-    """A matrix that has no such factorisation, inverse or solution (a RuntimeError, as in PyTorch)."""
-
-    default_code = "linalg"
-
-
 def refuse(op: str, what: str, got: object, expected: str, advice: str) -> errors.OperationError:
     """The error for an operand that does not fit."""
     return errors.OperationError(
@@ -92,7 +86,7 @@ def check_info(op: str, info: Any, what: str) -> None:
         first = [int(v) for v in ops.reshape(info, [-1]).tolist()]
         place = next(i for i, v in enumerate(first) if v)
         at = f"matrix {place} of the stack" if info.ndim else "the matrix"
-        raise LinAlgError(
+        raise errors.LinAlgError(
             f"[{op}] {at} {what}: got a zero or bad pivot {first[place]}, expected none. Check it.", op=op
         )
 

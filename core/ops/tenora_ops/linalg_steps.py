@@ -149,21 +149,24 @@ def reflections(input: Any) -> tuple[Any, Any]:
     rows, columns = a.shape[-2:]
     tau = sizes(a, min(rows, columns))
     for k in range(min(rows, columns)):
-        alpha, below = a[..., k, k], a[..., k + 1 :, k]
+        # In units of the column's largest element: squares of tiny numbers would vanish.
+        largest = ops.amax(ops.abs(a[..., k:, k]), [-1], True)
+        column = a[..., k:, k] / ops.where(ops.gt(largest, 0), largest, 1.0)
+        alpha, below = column[..., 0], column[..., 1:]
         first = real_part(alpha)
-        size = ops.sqrt(ops.sum(_squares(below), -1) + _squares(alpha))
-        away = ops.gt(
-            ops.sum(ops.abs(below), -1) + (ops.abs(ops.imag(alpha)) if a.dtype.is_complex else 0.0), 0
-        )
+        size = ops.sqrt(ops.sum(_squares(below), [-1]) + _squares(alpha))
+        beside = ops.abs(ops.imag(alpha)) if a.dtype.is_complex else 0.0
+        away = ops.gt(ops.sum(ops.abs(below), [-1]) + beside, 0)
         beta = ops.where(ops.ge(first, 0), -size, size)
         scale = ops.where(away, ops.to(beta, a.dtype) - alpha, 1.0)
         t = ops.where(away, scale / ops.where(away, beta, 1.0), 0.0)
         v = ops.where(ops.unsqueeze(away, -1), below / ops.unsqueeze(-scale, -1), 0.0)
+        beta = beta * ops.squeeze(largest, [-1])
         tau[..., k] = t
         whole = ops.cat([ops.ones_like(ops.unsqueeze(alpha, -1)), v], -1)
         rest = a[..., k:, k + 1 :]
         _reflect(rest, whole, ops.conj(t))
-        a[..., k, k] = ops.where(away, ops.to(beta, a.dtype), alpha)
+        a[..., k, k] = ops.where(away, ops.to(beta, a.dtype), a[..., k, k])
         a[..., k + 1 :, k] = v
     return a, tau
 
