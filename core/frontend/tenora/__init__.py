@@ -48,7 +48,7 @@ from tenora_engine import (
 )
 
 from . import accelerator as _accelerator
-from . import autograd, formatting, nn, optim, profiler, tensor_methods
+from . import autograd, formatting, nn, optim, profiler, tensor_memory, tensor_methods
 from ._version import __version__
 from .creation import (
     arange,
@@ -99,6 +99,7 @@ globals().update({alias: getattr(_engine, name) for alias, name in _ALIASES.item
 
 _engine.set_formatter(formatting.format_tensor)
 tensor_methods.install()
+tensor_memory.install()
 
 _LAZY = ("fft", "linalg", "special", "utils")
 # PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.

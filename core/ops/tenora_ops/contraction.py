@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -131,7 +131,7 @@ def _pair(a: Any, la: list[str], b: Any, lb: list[str], kept: set[str]) -> tuple
     return ops.reshape(product, [sizes[label] for label in labels]), labels
 
 
-def _path(equation: str, operands: list[Any]) -> list[tuple[int, ...]]:
+def _path(equation: str, operands: list[Any]) -> Sequence[tuple[int, ...]]:
     """Which operands to contract one after another."""
     if len(operands) > 2:
         try:

@@ -229,20 +229,23 @@ def _add_rows(x: Any, dim: Any, index: Any, src: Any) -> Any:
 
 
 index_add = op(
-    "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor",
+    "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor",
     family=WRITE,
     dtype="",
     shape="",
     prepare="",
     dtypes=NUMBERS,
     tolerance="reduction",
-    composite=lambda x, index, source, dim: _add_rows(x, dim, index, source),
+    composite=lambda x, index, source, dim, alpha: _add_rows(x, dim, index, source * alpha),
     samples=lambda draw: [
-        sample(s.arguments[0], s.arguments[1], s.arguments[2], draw.array(*_selected(s.arguments)))
+        sample(*s.arguments, draw.array(*_selected(s.arguments)), **options)
+        for options in ({}, {"alpha": 2})
         for s in selections(draw)
     ],
-    oracle=lambda x, dim, index, source: _rows_added(x, dim, index, source),
-    doc="input with the slices of source added at the named indices of a dim.",
+    oracle=lambda x, dim, index, source, alpha=1: _rows_added(
+        x, dim, index, np.multiply(source, alpha, dtype=x.dtype)
+    ),
+    doc="input with alpha times the slices of source added at the named indices of a dim.",
     example="tenora.index_add(tenora.zeros(3), 0, tenora.tensor([1, 1]), tenora.ones(2))",
     method=True,
     inplace=True,
@@ -342,6 +345,7 @@ nonzero = op(
     doc="The indices of the elements that are not zero, one row each.",
     example="tenora.nonzero(tenora.tensor([0, 3, 4]))",
     method=True,
+    aliases=("argwhere",),
 )
 
 

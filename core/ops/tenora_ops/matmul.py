@@ -244,6 +244,7 @@ outer = op(
     doc="All products of two vectors' elements.",
     example="tenora.outer(tenora.ones(2), tenora.ones(3))",
     method=True,
+    aliases=("ger",),
 )
 
 

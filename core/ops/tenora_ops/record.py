@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import Any, ParamSpec, cast
 
 from tenora_engine import _engine
@@ -128,9 +130,8 @@ class Record:
             "public": schema.name,
             "differentiable": any((self.vjp, self.composite, self.function, self.python)),
         }
-        for each in fields(self):
-            name = each.name
-            if not each.init or getattr(self, name) is DERIVED:
+        for name in _derivable():
+            if getattr(self, name, DERIVED) is DERIVED:
                 value = worked_out[name] if name in worked_out else getattr(self.family, name)
                 object.__setattr__(self, name, value)
 
@@ -155,8 +156,9 @@ class Record:
 
     @property
     def through(self) -> bool:
-        """Whether the gradient comes from replaying the composite through the recording dispatcher."""
-        return self.kind == "composite" and self.vjp is None and self.differentiable
+        """Whether the gradient is that of its parts, which are recorded one by one."""
+        by_parts = self.kind == "composite" or (self.kind == "function" and not self.overridable)
+        return by_parts and self.vjp is None and self.differentiable
 
     @property
     def overridable(self) -> bool:
@@ -166,6 +168,12 @@ class Record:
             and bool(self.dtype and self.shape)
             and not self.kernel
         )
+
+
+@functools.cache
+def _derivable() -> tuple[str, ...]:
+    """Fields that a record need not state; worked out once, because every start of a process makes all records."""
+    return tuple(f.name for f in fields(Record) if not f.init or f.default is DERIVED)
 
 
 _RECORDS: dict[str, Record] = {}
@@ -272,9 +280,17 @@ def _validate_formulas(entry: Record) -> None:
         raise RecordError(f"[{entry.name}] dynamic_vjp without a vjp formula.")
 
 
+def _parameter_names(formula: Formula) -> list[str]:
+    """As `inspect.signature` tells them, which takes twenty times as long for a plain function."""
+    code = getattr(formula, "__code__", None)
+    if code is None or hasattr(formula, "__wrapped__") or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS):
+        return list(inspect.signature(formula).parameters)
+    return list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
+
+
 def _validate_formula(entry: Record, field: str, formula: Formula, positional: int) -> None:
     """A formula takes the tensors by position and any of the attributes by name."""
-    names = list(inspect.signature(formula).parameters)
+    names = _parameter_names(formula)
     if len(names) < positional:
         raise RecordError(
             f"[{entry.name}] {field} takes {len(names)} parameters, expected at least {positional} (tensors)."

@@ -7,7 +7,7 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_ops.checks import wrap_dim
-from tenora_ops.formula import ops
+from tenora_ops.formula import is_number, ops
 from tenora_ops.index import additions
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -149,9 +149,7 @@ def _reduced_by_definition(
         if reduce == "mean" and x.dtype.kind in "iu":
             out[key] = int(values.sum()) // len(values)
         else:
-            out[key] = {"sum": np.sum, "prod": np.prod, "mean": np.mean, "amax": np.max, "amin": np.min}[
-                reduce
-            ](values)
+            out[key] = getattr(np, reduce)(values)
     return out
 
 
@@ -227,19 +225,32 @@ scatter_reduce = op(
 )
 
 
-def _index_reduce(
-    input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
-) -> Any:
-    if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"[index_reduce] reduce is wrong: got {reduce!r}, expected 'prod', 'mean', 'amax' or 'amin'. Choose one."
-        )
-    dim = wrap_dim("index_reduce", dim, input.ndim)
-    if not input.ndim:
-        return ops.scatter_reduce(input, 0, index, source, reduce, include_self=include_self)
-    line = ops.reshape(index, [-1 if d == dim else 1 for d in range(input.ndim)])
-    places = ops.contiguous(ops.expand(line, tuple(source.shape)))
-    return ops.scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
+def _index_places(index: Any, like: Any, dim: int) -> Any:
+    """The index of a dim, spread over the shape of `like`."""
+    dim = wrap_dim("index_reduce", dim, like.ndim)
+    line = ops.reshape(index, [-1 if d == dim else 1 for d in range(like.ndim)])
+    return ops.contiguous(ops.expand(line, tuple(like.shape)))
+
+
+index_places = op(
+    "index_places(index: Tensor, like: Tensor, dim: int) -> Tensor",
+    family=REDUCING,
+    function=_index_places,
+    dtypes=("int64",),
+    differentiable=False,
+    shape_only=("like",),
+    samples=lambda draw: [sample(s.arguments[2], s.arguments[3], s.arguments[1]) for s in slices(draw)][::8],
+    oracle=lambda index, like, dim: _spread(index, like, dim),
+    doc="The index of a dim, spread over the shape of like.",
+    example="tenora.ones(3).index_reduce(0, tenora.tensor([1]), tenora.tensor([2.0]), 'amax')",
+    public="",
+)
+
+
+def _spread(index: Any, like: Any, dim: int) -> Any:
+    return np.broadcast_to(
+        index.reshape([-1 if d == dim % like.ndim else 1 for d in range(like.ndim)]), like.shape
+    )
 
 
 def slices(draw: Draw) -> Iterable[Sample]:
@@ -264,21 +275,62 @@ def slices(draw: Draw) -> Iterable[Sample]:
 
 
 def _index_reduced(x: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> Any:
-    shape = [-1 if d == dim % x.ndim else 1 for d in range(x.ndim)]
-    places = np.broadcast_to(index.reshape(shape), source.shape)
-    return _reduced_by_definition(x, dim, places, source, reduce, include_self)
+    return _reduced_by_definition(x, dim, _spread(index, source, dim), source, reduce, include_self)
 
 
 index_reduce = op(
     "index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True)"
     " -> Tensor",
     family=REDUCING,
-    function=_index_reduce,
+    composite=lambda x, index, source, dim, reduce, include_self: ops.scatter_reduced(
+        x, ops.index_places(index, source, dim), source, dim, reduce, include_self
+    ),
+    vjp=lambda g, x, index, source, r, dim, reduce, include_self: _reduce_gradients(
+        g, x, ops.index_places(index, source, dim), source, r, dim, reduce, include_self
+    ),
     tolerance="reduction",
     samples=slices,
     oracle=_index_reduced,
     doc="input with the slices of source combined into the named indices of a dim.",
     example="tenora.ones(3).index_reduce(0, tenora.tensor([1, 1]), tenora.tensor([2.0, 3.0]), 'prod')",
+    method=True,
+    inplace=True,
+)
+
+
+COMBINED = {"add": "sum", "multiply": "prod"}
+
+
+def _as_tensor(src: Any, index: Any, like: Any) -> Any:
+    return ops.full_like(index, src, dtype=like.dtype) if is_number(src) else src
+
+
+def _combined_gradients(
+    g: Any, x: Any, index: Any, src: Any, r: Any, dim: Any, reduce: Any
+) -> tuple[Any, ...]:
+    given = _as_tensor(src, index, x)
+    found = _reduce_gradients(g, x, index, given, r, dim, COMBINED[reduce], True)
+    return found[0], None, None if is_number(src) else found[2]
+
+
+scatter_combined = op(
+    "scatter_combined(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar, *, reduce: str) -> Tensor",
+    family=REDUCING,
+    composite=lambda x, index, src, dim, reduce: ops.scatter_reduced(
+        x, index, _as_tensor(src, index, x), dim, COMBINED.get(reduce, reduce), True
+    ),
+    vjp=_combined_gradients,
+    tolerance="reduction",
+    samples=lambda draw: (
+        [sample(*s.arguments, reduce=reduce) for reduce in ("add", "multiply") for s in additions(draw)]
+        + [sample(draw.array(5), 0, draw.indices(5, 3), 2, reduce="add")]
+    ),
+    oracle=lambda x, dim, index, src, reduce: _reduced_by_definition(
+        x, dim, index, np.broadcast_to(np.asarray(src), index.shape), "sum" if reduce == "add" else "prod"
+    ),
+    doc="scatter that adds or multiplies instead of setting.",
+    example="tenora.scatter(tenora.ones(3), 0, tenora.tensor([1]), tenora.ones(1), reduce='add')",
+    public="scatter",
     method=True,
     inplace=True,
 )

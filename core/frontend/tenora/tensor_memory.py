@@ -1,0 +1,218 @@
+"""Tensor methods about where and how a tensor lies in memory: its type, device, storage, and its window on it.
+
+- The methods that end in `_` show the same object another window; they keep no history, so a tensor that carries
+  gradients refuses them while gradients are recorded: write `x = x.t()`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tenora_engine
+import tenora_ops
+from tenora_engine import Tensor, is_grad_enabled, set_tensor_method
+from tenora_engine import device as Device
+from tenora_engine import dtype as DType
+
+from . import creation
+
+_TYPE_NAMES = {
+    "float32": "FloatTensor",
+    "float64": "DoubleTensor",
+    "float16": "HalfTensor",
+    "bfloat16": "BFloat16Tensor",
+    "int64": "LongTensor",
+    "int32": "IntTensor",
+    "int16": "ShortTensor",
+    "int8": "CharTensor",
+    "uint8": "ByteTensor",
+    "bool": "BoolTensor",
+    "complex64": "ComplexFloatTensor",
+    "complex128": "ComplexDoubleTensor",
+}
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The name of the tensor's type; with a dtype (or such a name), the tensor cast to it.
+
+    Raises:
+        ValueError: no type has that name.
+
+    >>> import tenora
+    >>> tenora.ones(2).type()
+    'tenora.FloatTensor'
+    """
+    if dtype is None:
+        name = str(self.dtype).rsplit(".", 1)[-1]
+        place = "" if self.device.type == "cpu" else f"{self.device.type}."
+        return f"tenora.{place}{_TYPE_NAMES.get(name, name)}"
+    if isinstance(dtype, DType):
+        return self.to(dtype)
+    short = str(dtype).rsplit(".", 1)[-1]
+    for name, known in _TYPE_NAMES.items():
+        if known == short:
+            return tenora_ops.cast(self, getattr(tenora_engine, name))
+    raise ValueError(
+        f"[type] unknown type: got {dtype!r}, expected a dtype or one of {sorted(_TYPE_NAMES.values())}. Pass a dtype."
+    )
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """`self` on a CUDA device; an error that tells what is installed where there is none."""
+    target = f"cuda:{device}" if isinstance(device, int) else device or "cuda"
+    return self.to(Device(target) if isinstance(target, str) else target, non_blocking=non_blocking)
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """`self`: host memory of every backend here is reached without pinning."""
+    return self
+
+
+def is_pinned(self: Tensor, device: Any = None) -> bool:
+    """Whether the memory is pinned: no backend pins."""
+    return False
+
+
+def storage(self: Tensor) -> Any:
+    """The bytes below the tensor, shared with its views."""
+    return self.untyped_storage()
+
+
+def get_device(self: Tensor) -> int:
+    """The index of the tensor's device, -1 on the host."""
+    return -1 if self.device.type == "cpu" else self.device.index or 0
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Whether both shapes are equal."""
+    return tuple(self.shape) == tuple(other.shape)
+
+
+def is_signed(self: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return bool(self.dtype.is_signed)
+
+
+def is_nonzero(self: Tensor) -> bool:
+    """Whether the only element is not zero.
+
+    Raises:
+        RuntimeError: the tensor has not exactly one element.
+    """
+    if self.numel() != 1:
+        raise RuntimeError(
+            f"[is_nonzero] ambiguous: got {self.numel()} elements, expected one. Use any() or all() first."
+        )
+    return bool(self.item())
+
+
+def is_set_to(self: Tensor, other: Tensor) -> bool:
+    """Whether both are the same window on the same storage."""
+    return (
+        self.data_ptr() == other.data_ptr()
+        and tuple(self.shape) == tuple(other.shape)
+        and self.stride() == other.stride()
+    )
+
+
+def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tensor:
+    """Sets the diagonal (all indices equal) to a value; `wrap` goes on below the square of a tall matrix.
+
+    Raises:
+        RuntimeError: fewer than two dims, or several of unequal sizes.
+    """
+    rank, shape = self.ndim, tuple(self.shape)
+    if rank < 2 or (rank > 2 and len(set(shape)) > 1):
+        raise RuntimeError(
+            f"[fill_diagonal_] shape is wrong: got {shape}, expected a matrix, or dims of one size. Use diagonal()."
+        )
+    step = sum(self.stride())
+    count = min(shape)
+    if wrap and rank == 2 and shape[0] > shape[1] + 1:
+        if not self.is_contiguous():
+            for start in range(0, shape[0], shape[1] + 1):
+                self[start : start + shape[1]].diagonal().fill_(fill_value)
+            return self
+        count = -(-self.numel() // step)
+    self.as_strided((count,), (step,)).fill_(fill_value)
+    return self
+
+
+def _rewindow(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        if self.requires_grad and is_grad_enabled():
+            raise RuntimeError(
+                f"[{name}] changes the window of a tensor that carries gradients: got one that requires grad, expected "
+                f"none. Write x = x.{name.rstrip('_')}(...)."
+            )
+        self.data = view(self.detach(), *args, **kwargs)
+        return self
+
+    method.__name__ = name
+    method.__doc__ = f"`{name.rstrip('_')}` in place: this object shows the other window."
+    return method
+
+
+def _resized(self: Tensor, *sizes: Any) -> Tensor:
+    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    count = 1
+    for n in size:
+        count *= n
+    stride, step = [], 1
+    for n in reversed(size):
+        stride.append(step)
+        step *= max(n, 1)
+    room = self.untyped_storage().nbytes // self.element_size() - self.storage_offset()
+    if count > room:
+        grown = tenora_ops.empty((count,), dtype=self.dtype, device=self.device)
+        if room > 0:
+            grown[:room].copy_(self.as_strided((room,), (1,)))
+        self = grown
+    return self.as_strided(size, tuple(reversed(stride)))
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replaces every element by what a Python function makes of it. Slow; for the host only."""
+    flat = [callable(v) for v in self.detach().reshape(-1).tolist()]
+    self.detach().copy_(creation.tensor(flat, dtype=self.dtype).reshape(tuple(self.shape)))
+    return self
+
+
+_WINDOWS: dict[str, Callable[..., Tensor]] = {
+    "t_": lambda x: x.t(),
+    "transpose_": lambda x, dim0, dim1: x.transpose(dim0, dim1),
+    "swapaxes_": lambda x, axis0, axis1: x.transpose(axis0, axis1),
+    "swapdims_": lambda x, dim0, dim1: x.transpose(dim0, dim1),
+    "squeeze_": lambda x, dim=None: x.squeeze() if dim is None else x.squeeze(dim),
+    "unsqueeze_": lambda x, dim: x.unsqueeze(dim),
+    "as_strided_": lambda x, size, stride, storage_offset=None: x.as_strided(size, stride, storage_offset),
+    "resize_": _resized,
+    "resize_as_": lambda x, other: _resized(x, tuple(other.shape)),
+}
+
+
+def install() -> None:
+    """Puts the methods on `Tensor`; called once when tenora is imported."""
+    set_tensor_method("type", type_)
+    for name, view in _WINDOWS.items():
+        set_tensor_method(name, _rewindow(name, view))
+    for function in (
+        cuda,
+        pin_memory,
+        is_pinned,
+        storage,
+        get_device,
+        is_same_size,
+        is_signed,
+        is_nonzero,
+        is_set_to,
+        fill_diagonal_,
+        apply_,
+    ):
+        set_tensor_method(function.__name__, function)
+    set_tensor_method(
+        "is_cuda", property(lambda self: self.device.type == "cuda", doc="Whether on a CUDA device.")
+    )
+    set_tensor_method("is_cpu", property(lambda self: self.device.type == "cpu", doc="Whether on the host."))
+    set_tensor_method("name", property(lambda self: None, doc="Tensors have no names."))
