@@ -27,6 +27,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     distance,
     elementary,
     embedding_bags,
+    float_parts,
     fold,
     fourier,
     fourier_public,
