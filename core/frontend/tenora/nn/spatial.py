@@ -1,0 +1,347 @@
+"""Layers that move elements between dims: padding, resizing, folding, shuffling. None has parameters."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import tenora_ops
+from tenora_engine import Tensor
+
+from .functional_padding import pad as pad_around
+from .module import Module
+
+Sizes = int | tuple[int, ...]
+
+
+class _Pad(Module):
+    """`padding`: one number for all sides, or (before, after) pairs from the last dim backwards."""
+
+    dims: ClassVar[int]
+    mode: ClassVar[str] = "constant"
+
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__()
+        self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pads the last dims of `input`."""
+        return pad_around(input, self.padding, mode=self.mode)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"{self.padding}"
+
+
+class _ConstantPad(_Pad):
+    def __init__(self, padding: Sizes, value: float) -> None:
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Pads the last dims of `input` with `value`."""
+        return pad_around(input, self.padding, value=self.value)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """Pads the last dim with `value`.
+
+    >>> import tenora
+    >>> tenora.nn.ConstantPad1d((1, 2), 7.0)(tenora.zeros(1, 2)).tolist()
+    [[7.0, 0.0, 0.0, 7.0, 7.0]]
+    """
+
+    dims = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """Pads the last two dims with `value`."""
+
+    dims = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """Pads the last three dims with `value`."""
+
+    dims = 3
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"{self.padding}"
+
+
+class ZeroPad1d(_ZeroPad):
+    """Pads the last dim with zeros."""
+
+    dims = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Pads the last two dims with zeros."""
+
+    dims = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Pads the last three dims with zeros."""
+
+    dims = 3
+
+
+class ReflectionPad1d(_Pad):
+    """Mirrors the last dim at its edges, which are not repeated.
+
+    >>> import tenora
+    >>> tenora.nn.ReflectionPad1d(2)(tenora.tensor([[0.0, 1.0, 2.0]])).tolist()
+    [[2.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0]]
+    """
+
+    dims, mode = 1, "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """Mirrors the last two dims at their edges, which are not repeated."""
+
+    dims, mode = 2, "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """Mirrors the last three dims at their edges, which are not repeated."""
+
+    dims, mode = 3, "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """Repeats the edges of the last dim."""
+
+    dims, mode = 1, "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """Repeats the edges of the last two dims."""
+
+    dims, mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """Repeats the edges of the last three dims."""
+
+    dims, mode = 3, "replicate"
+
+
+class CircularPad1d(_Pad):
+    """Wraps the last dim around."""
+
+    dims, mode = 1, "circular"
+
+
+class CircularPad2d(_Pad):
+    """Wraps the last two dims around."""
+
+    dims, mode = 2, "circular"
+
+
+class CircularPad3d(_Pad):
+    """Wraps the last three dims around."""
+
+    dims, mode = 3, "circular"
+
+
+class Upsample(Module):
+    """Resizes the spatial dims of (N, C, spatial...); see `nn.functional.interpolate`.
+
+    >>> import tenora
+    >>> tenora.nn.Upsample(scale_factor=2, mode="bilinear")(tenora.zeros(1, 3, 4, 5)).shape
+    tenora.Size([1, 3, 8, 10])
+    """
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size = size
+        if isinstance(scale_factor, tuple):
+            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
+        else:
+            self.scale_factor = float(scale_factor) if scale_factor else None
+        self.mode = mode
+        self.align_corners = align_corners
+        self.recompute_scale_factor = recompute_scale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Resizes `input`."""
+        resize: Any = tenora_ops.interpolate
+        result: Tensor = resize(
+            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+        )
+        return result
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        what = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"
+        return f"{what}, mode={self.mode!r}"
+
+
+class UpsamplingNearest2d(Upsample):
+    """Resizes (N, C, H, W) by the nearest element."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="nearest")
+
+
+class UpsamplingBilinear2d(Upsample):
+    """Resizes (N, C, H, W) bilinearly with aligned corners."""
+
+    def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
+        super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
+
+
+class PixelShuffle(Module):
+    """(N, C r^2, H, W) to (N, C, H r, W r) with `r = upscale_factor`.
+
+    >>> import tenora
+    >>> tenora.nn.PixelShuffle(3)(tenora.zeros(1, 9, 4, 4)).shape
+    tenora.Size([1, 1, 12, 12])
+    """
+
+    def __init__(self, upscale_factor: int) -> None:
+        super().__init__()
+        self.upscale_factor = upscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Moves channels into space."""
+        return tenora_ops.pixel_shuffle(input, self.upscale_factor)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"upscale_factor={self.upscale_factor}"
+
+
+class PixelUnshuffle(Module):
+    """(N, C, H r, W r) to (N, C r^2, H, W) with `r = downscale_factor`."""
+
+    def __init__(self, downscale_factor: int) -> None:
+        super().__init__()
+        self.downscale_factor = downscale_factor
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Moves space into channels."""
+        return tenora_ops.pixel_unshuffle(input, self.downscale_factor)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"downscale_factor={self.downscale_factor}"
+
+
+class ChannelShuffle(Module):
+    """Deals the channels of (N, C, ...) out of `groups`, one from each in turn."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Reorders the channels."""
+        return tenora_ops.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"groups={self.groups}"
+
+
+class Unfold(Module):
+    """The windows of (N, C, H, W) as columns, (N, C * kernel, windows).
+
+    >>> import tenora
+    >>> tenora.nn.Unfold((2, 3))(tenora.zeros(2, 5, 3, 4)).shape
+    tenora.Size([2, 30, 4])
+    """
+
+    def __init__(
+        self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
+    ) -> None:
+        super().__init__()
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """The windows as columns."""
+        where = (self.kernel_size, self.dilation, self.padding, self.stride)
+        return tenora_ops.resolve("nn.functional.unfold")(input, *where)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+
+
+class Fold(Module):
+    """Adds columns of windows into (N, C, *output_size): the adjoint of `Unfold`."""
+
+    def __init__(
+        self,
+        output_size: Sizes,
+        kernel_size: Sizes,
+        dilation: Sizes = 1,
+        padding: Sizes = 0,
+        stride: Sizes = 1,
+    ) -> None:
+        super().__init__()
+        self.output_size = output_size
+        self.kernel_size = kernel_size
+        self.dilation = dilation
+        self.padding = padding
+        self.stride = stride
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Sums the columns in their places."""
+        where = (self.kernel_size, self.dilation, self.padding, self.stride)
+        return tenora_ops.fold(input, self.output_size, *where)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, dilation={self.dilation}, "
+            f"padding={self.padding}, stride={self.stride}"
+        )
+
+
+__all__ = [
+    "ChannelShuffle",
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "Fold",
+    "PixelShuffle",
+    "PixelUnshuffle",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
