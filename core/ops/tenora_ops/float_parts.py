@@ -238,10 +238,16 @@ def _gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int 
     return tuple(found)
 
 
+def _numpy_gradient(x: Any, *places: Any, **options: Any) -> Any:
+    return np.gradient(x, *places, **options)
+
+
 def _slopes(x: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> Any:
     dims = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     steps = [spacing] * len(dims) if isinstance(spacing, int | float) else spacing
-    return tuple(np.gradient(x, s, axis=d, edge_order=edge_order) for d, s in zip(dims, steps, strict=True))
+    return tuple(
+        _numpy_gradient(x, s, axis=d, edge_order=edge_order) for d, s in zip(dims, steps, strict=True)
+    )
 
 
 def sampled(draw: Draw) -> Iterable[Sample]:

@@ -29,8 +29,8 @@ def _power_mean(row: Any, p: Any) -> float:
     if p == 0:
         return float(len([v for v in sizes if v]))
     if abs(p) == math.inf:
-        return max(sizes) if p > 0 else min(sizes)
-    return math.fsum(v**p for v in sizes) ** (1 / p)
+        return float(max(sizes) if p > 0 else min(sizes))
+    return float(math.fsum(v**p for v in sizes) ** (1 / p))
 
 
 def _squares(x: Any) -> Any:

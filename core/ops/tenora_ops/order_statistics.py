@@ -269,7 +269,7 @@ def _commonest(x: Any, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
 
     def place(row: Any) -> int:
         values = row.tolist()
-        return len(values) - 1 - values[::-1].index(best(row))
+        return int(len(values) - 1 - values[::-1].index(best(row)))
 
     values = reduced(best, x, dim, keepdim).astype(x.dtype)
     return values, reduced(place, x, dim, keepdim).astype(np.int64)

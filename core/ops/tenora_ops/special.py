@@ -57,7 +57,7 @@ def zeta_minus_one(k: int) -> float:
     start = 100
     direct = math.fsum(n**-k for n in range(2, start))
     tail = start ** (1 - k) / (k - 1) + 0.5 * start**-k + k * start ** (-k - 1) / 12
-    return direct + tail - k * (k + 1) * (k + 2) * start ** (-k - 3) / 720
+    return float(direct + tail - k * (k + 1) * (k + 2) * start ** (-k - 3) / 720)
 
 
 # ---- the gamma function ----

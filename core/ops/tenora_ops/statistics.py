@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import namedtuple
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from tenora_engine import _engine
 from tenora_ops.families import COMPOSITE
@@ -382,6 +381,13 @@ histc = op(
 )
 
 
+class HistogramResult(NamedTuple):
+    """What histogram answers."""
+
+    hist: Any
+    bin_edges: Any
+
+
 def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     flat = ops.reshape(input.detach(), (-1,))
     if isinstance(bins, int):
@@ -401,9 +407,6 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
         widths = ops.sub(ops.narrow(edges, 0, 1, last), ops.narrow(edges, 0, 0, last))
         counts = counts / (widths * ops.sum(counts))
     return HistogramResult(counts, edges)
-
-
-HistogramResult = namedtuple("histogram", ("hist", "bin_edges"))
 
 
 def _counts_between(x: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
