@@ -138,7 +138,18 @@ def _split(text: str) -> list[str]:
     return pieces
 
 
+#: Parameters by their text: the same few hundred appear in all signatures, and every start of a process reads them.
+_KNOWN: dict[tuple[str, bool], Parameter] = {}
+
+
 def _parameter(piece: str, keyword_only: bool, text: str) -> Parameter:
+    known = _KNOWN.get((piece, keyword_only))
+    if known is None:
+        known = _KNOWN[piece, keyword_only] = _read_parameter(piece, keyword_only, text)
+    return known
+
+
+def _read_parameter(piece: str, keyword_only: bool, text: str) -> Parameter:
     match = PARAMETER.fullmatch(piece)
     if match is None:
         raise SchemaError(
