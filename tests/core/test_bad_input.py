@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -189,3 +190,10 @@ def test_hostile_arguments_only_raise(backend: str) -> None:
             except Exception as error:
                 assert not isinstance(error, SystemError), f"{name}{arguments}{keywords}: {error!r}"
     assert answered > 200, "the draws hardly ever form a legal call: the test would prove nothing"
+
+
+def test_a_name_that_tenora_lacks_is_suggested_once() -> None:
+    with pytest.raises(AttributeError) as caught:
+        tenora.arrange  # noqa: B018
+    shown = "".join(traceback.format_exception(caught.value))
+    assert shown.count("Did you mean") == 1 and "'arange'" in shown

@@ -113,7 +113,9 @@ def __getattr__(name: str) -> _Any:
         return _accelerator.accelerator(name)
     raise AttributeError(
         f"[tenora] module attribute: got {name!r}, expected a name that tenora has."
-        + _dispatch.errors.did_you_mean(name, list(globals()))
+        + _dispatch.errors.did_you_mean(name, list(globals())),
+        name=name,
+        obj=None,  # else a traceback adds the interpreter's own suggestion
     )
 
 
