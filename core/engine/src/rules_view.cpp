@@ -393,9 +393,43 @@ void part(Infer& c, int64_t which) {
 void real_part(Infer& c) { part(c, 0); }
 void imaginary_part(Infer& c) { part(c, 1); }
 
+// A last dim of two: the real and the imaginary part.
+void view_as_real(Infer& c) {
+    Source s = source(c);
+    if (!is_complex(s.t->dtype))
+        refuse(c, ErrorKind::Runtime, "dtype", "only complex tensors have two parts: got ", describe(s.t),
+               ", expected a complex dtype. Use the tensor itself.");
+    room(c, s.rank + 1);
+    part(c, 0);
+    push(c.out[0], 2, 1);
+}
+
+// The reverse: pairs must lie where complex numbers can.
+void view_as_complex(Infer& c) {
+    Source s = source(c);
+    OutMeta& m = c.out[0];
+    copy_geometry(m, s);
+    if (s.rank < 1 || s.shape[size_t(s.rank - 1)] != 2)
+        refuse(c, ErrorKind::Runtime, "shape", "the last dim must hold two parts: got ", describe(s.t),
+               ", expected size 2 there. Stack the parts along a last dim.");
+    --m.rank;
+    bool pairs = s.strides[size_t(m.rank)] == 1 && s.t->offset % 2 == 0;
+    for (int i = 0; i < m.rank; ++i) {
+        pairs = pairs && (m.strides[i] % 2 == 0 || m.shape[i] <= 1);
+        m.strides[i] /= 2;
+    }
+    if (!pairs)
+        refuse(c, ErrorKind::Runtime, "stride", "the parts do not lie as complex numbers: got ",
+               describe(s.t),
+               " with strides or an offset that are not even, expected pairs. Call contiguous() first.");
+    m.offset = s.t->offset / 2;
+}
+
 const RuleName table[] = {
     {"real", real_part},
     {"imag", imaginary_part},
+    {"view_as_real", view_as_real},
+    {"view_as_complex", view_as_complex},
     {"alias", alias_rule},
     {"view", view},
     {"permute", permute},

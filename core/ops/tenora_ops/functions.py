@@ -20,6 +20,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     attention,
     channel_norm,
     compare,
+    complexes,
     contraction,
     conv,
     creation,
@@ -140,7 +141,14 @@ def _publish() -> None:
         _set_method(name, group, "inplace")
     for entry in records():
         if entry.attribute:
-            _engine.set_tensor_method(entry.attribute, property(REGISTERED[entry.name], doc=entry.doc))
+            _engine.set_tensor_method(entry.attribute, _attribute(entry))
+
+
+def _attribute(entry: Record) -> property:
+    """A tensor property; the parts of complex numbers are written through their view, all others are only read."""
+    function = REGISTERED[entry.name]
+    write = (lambda self, value: function(self).copy_(value)) if entry.name in ("real", "imag") else None
+    return property(function, write, doc=entry.doc)
 
 
 def _face(
