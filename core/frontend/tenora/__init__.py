@@ -48,7 +48,7 @@ from tenora_engine import (
 )
 
 from . import accelerator as _accelerator
-from . import autograd, formatting, nn, optim, profiler, tensor_memory, tensor_methods
+from . import autograd, formatting, layouts, nn, optim, profiler, tensor_memory, tensor_methods
 from ._version import __version__
 from .creation import (
     arange,
@@ -74,6 +74,7 @@ from .creation import (
 )
 from .defaults import get_default_device, get_default_dtype, set_default_device, set_default_dtype
 from .formatting import set_printoptions
+from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
 from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
@@ -100,6 +101,7 @@ globals().update({alias: getattr(_engine, name) for alias, name in _ALIASES.item
 _engine.set_formatter(formatting.format_tensor)
 tensor_methods.install()
 tensor_memory.install()
+layouts.install()
 
 _LAZY = ("fft", "linalg", "special", "utils")
 # PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.

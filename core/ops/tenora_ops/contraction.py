@@ -324,6 +324,7 @@ inner = op(
     doc="Products summed over the last dims.",
     example="tenora.inner(tenora.ones(3), tenora.ones(2, 3))",
     method=True,
+    out=True,
 )
 vdot = op(
     "vdot(input: Tensor, other: Tensor) -> Tensor",
@@ -334,6 +335,7 @@ vdot = op(
     doc="Sum of the products of two vectors' elements, those of the first conjugated.",
     example="tenora.vdot(tenora.ones(3), tenora.ones(3))",
     method=True,
+    out=True,
 )
 
 
@@ -363,6 +365,7 @@ kron = op(
     doc="The Kronecker product: every element of input times the whole of other.",
     example="tenora.kron(tenora.eye(2), tenora.ones(2, 2))",
     method=True,
+    out=True,
 )
 
 
@@ -392,6 +395,7 @@ addmv = op(
     example="tenora.addmv(tenora.ones(2), tenora.ones(2, 3), tenora.ones(3))",
     method=True,
     inplace=True,
+    out=True,
 )
 addr = op(
     "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
@@ -407,6 +411,7 @@ addr = op(
     example="tenora.addr(tenora.ones(2, 3), tenora.ones(2), tenora.ones(3))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 
@@ -441,6 +446,7 @@ addbmm = op(
     example="tenora.addbmm(tenora.ones(2, 4), tenora.ones(5, 2, 3), tenora.ones(5, 3, 4))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 

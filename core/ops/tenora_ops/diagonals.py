@@ -75,6 +75,7 @@ diag = op(
     doc="The matrix with a vector on a diagonal, or a copy of a matrix's diagonal.",
     example="tenora.diag(tenora.ones(3))",
     method=True,
+    out=True,
 )
 diagflat = op(
     "diagflat(input: Tensor, offset: int = 0) -> Tensor",

@@ -133,6 +133,7 @@ gather = op(
     doc="out[i][j] = input[index[i][j]][j] for dim 0, and so on.",
     example="tenora.gather(tenora.tensor([[1, 2], [3, 4]]), 1, tenora.tensor([[0, 0], [1, 0]]))",
     method=True,
+    out=True,
 )
 
 
@@ -170,6 +171,7 @@ scatter = op(
     example="tenora.scatter(tenora.zeros(3), 0, tenora.tensor([1]), tenora.ones(1))",
     method=True,
     inplace=True,
+    out=True,
 )
 scatter_value = op(
     "scatter_value(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor",
@@ -189,6 +191,7 @@ scatter_value = op(
     public="scatter",
     method=True,
     inplace=True,
+    out=True,
 )
 scatter_add = op(
     "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor",
@@ -202,6 +205,7 @@ scatter_add = op(
     example="tenora.scatter_add(tenora.zeros(3), 0, tenora.tensor([1, 1]), tenora.ones(2))",
     method=True,
     inplace=True,
+    out=True,
 )
 index_select = op(
     "index_select(input: Tensor, dim: int, index: Tensor) -> Tensor",
@@ -220,6 +224,7 @@ index_select = op(
     doc="The named indices of one dim.",
     example="tenora.index_select(tenora.tensor([[1, 2], [3, 4]]), 1, tenora.tensor([1, 0]))",
     method=True,
+    out=True,
 )
 
 
@@ -249,6 +254,7 @@ index_add = op(
     example="tenora.index_add(tenora.zeros(3), 0, tenora.tensor([1, 1]), tenora.ones(2))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 
@@ -346,6 +352,7 @@ nonzero = op(
     example="tenora.nonzero(tenora.tensor([0, 3, 4]))",
     method=True,
     aliases=("argwhere",),
+    out=True,
 )
 
 
@@ -377,6 +384,7 @@ masked_select = op(
     doc="The elements where the mask holds, in row-major order.",
     example="tenora.masked_select(tenora.tensor([1, 2, 3]), tenora.tensor([True, False, True]))",
     method=True,
+    out=True,
 )
 
 

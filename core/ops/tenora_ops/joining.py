@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,15 @@ from tenora_ops.record import Family, op
 from tenora_ops.samples import ALL, Draw, Sample, sample, unary
 
 PARTS = Family("joining", "", "", "", unary, ALL)
+
+
+#: More results or rows than any program asks for: a slip, told before memory is filled with them.
+MOST = 2**22
+
+
+def _bounded(op: str, what: str, count: int) -> None:
+    if count > MOST:
+        raise RuntimeError(f"[{op}] too many {what}: got {count}, expected at most {MOST}. Ask for fewer.")
 
 
 def _cut(op: str, tensor: Any, sizes: Iterable[int], dim: int) -> tuple[Any, ...]:
@@ -33,6 +43,7 @@ def _chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         )
     length = input.shape[dim]
     if length == 0:
+        _bounded("chunk", "chunks", chunks)
         return _cut("chunk", input, [0] * chunks, dim)
     return _split(input, -(-length // chunks), dim)
 
@@ -76,6 +87,7 @@ def _tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[A
                 f"[tensor_split] number of sections is wrong: got {indices_or_sections}, expected 1 or more. Ask for "
                 "one section or more."
             )
+        _bounded("tensor_split", "sections", indices_or_sections)
         least, longer = divmod(input.shape[dim], indices_or_sections)
         sizes = [least + (i < longer) for i in range(indices_or_sections)]
         return _cut("tensor_split", input, sizes, dim)
@@ -356,6 +368,7 @@ hstack = op(
     oracle=lambda tensors: np.hstack(tensors),
     doc="Joins along dim 1 (vectors along dim 0).",
     example="tenora.hstack([tenora.ones(2), tenora.zeros(3)])",
+    out=True,
 )
 vstack = op(
     "vstack(tensors: Tensor[]) -> Tensor",
@@ -366,6 +379,7 @@ vstack = op(
     doc="Joins along dim 0; vectors are rows.",
     example="tenora.vstack([tenora.ones(2), tenora.zeros(2)])",
     aliases=("row_stack",),
+    out=True,
 )
 dstack = op(
     "dstack(tensors: Tensor[]) -> Tensor",
@@ -375,6 +389,7 @@ dstack = op(
     oracle=lambda tensors: np.dstack(tensors),
     doc="Joins along dim 2.",
     example="tenora.dstack([tenora.ones(2), tenora.zeros(2)])",
+    out=True,
 )
 column_stack = op(
     "column_stack(tensors: Tensor[]) -> Tensor",
@@ -384,6 +399,7 @@ column_stack = op(
     oracle=lambda tensors: np.concatenate([t.reshape(-1, 1) if t.ndim < 2 else t for t in tensors], 1),
     doc="Joins along dim 1; vectors are columns.",
     example="tenora.column_stack([tenora.ones(2), tenora.zeros(2)])",
+    out=True,
 )
 
 
@@ -500,7 +516,10 @@ def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any
     if r == 0:
         return ops.narrow(input, 0, 0, 0).clone()
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = list(choose(range(input.numel()), r))
+    count = input.numel()
+    pool = count + r - 1 if with_replacement else count
+    _bounded("combinations", "elements", r * math.comb(max(pool, 0), min(r, pool)) if pool > 0 else 0)
+    rows = list(choose(range(count), r))
     if not rows:
         return ops.reshape(ops.narrow(input, 0, 0, 0).clone(), (0, r))
     flat = [place for row in rows for place in row]

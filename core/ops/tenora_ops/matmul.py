@@ -233,6 +233,7 @@ baddbmm = op(
     example="tenora.baddbmm(tenora.ones(1), tenora.ones(5, 2, 3), tenora.ones(5, 3, 4))",
     method=True,
     inplace=True,
+    out=True,
 )
 outer = op(
     "outer(input: Tensor, vec2: Tensor) -> Tensor",
@@ -245,6 +246,7 @@ outer = op(
     example="tenora.outer(tenora.ones(2), tenora.ones(3))",
     method=True,
     aliases=("ger",),
+    out=True,
 )
 
 

@@ -222,6 +222,7 @@ scatter_reduce = op(
     example="tenora.scatter_reduce(tenora.ones(3), 0, tenora.tensor([1, 1]), tenora.tensor([2.0, 3.0]), 'prod')",
     method=True,
     inplace=True,
+    out=True,
 )
 
 
@@ -295,6 +296,7 @@ index_reduce = op(
     example="tenora.ones(3).index_reduce(0, tenora.tensor([1, 1]), tenora.tensor([2.0, 3.0]), 'prod')",
     method=True,
     inplace=True,
+    out=True,
 )
 
 
@@ -333,4 +335,5 @@ scatter_combined = op(
     public="scatter",
     method=True,
     inplace=True,
+    out=True,
 )

@@ -29,6 +29,7 @@ take = op(
     doc="The elements at places of the flattened input.",
     example="tenora.take(tenora.arange(6).reshape(2, 3), tenora.tensor([0, 5]))",
     method=True,
+    out=True,
 )
 
 
@@ -68,6 +69,7 @@ take_along_dim = op(
     doc="gather with broadcasting of the other dims; of the flattened input without a dim.",
     example="tenora.take_along_dim(tenora.tensor([[3, 1, 2]]), tenora.tensor([[1, 2, 0]]), 1)",
     method=True,
+    out=True,
 )
 
 
@@ -158,6 +160,7 @@ index_copy = op(
     example="tenora.index_copy(tenora.zeros(3), 0, tenora.tensor([0, 2]), tenora.ones(2))",
     method=True,
     inplace=True,
+    out=True,
 )
 put = op(
     "put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor",
@@ -329,4 +332,42 @@ where_self = op(
     example="tenora.ones(2).where(tenora.tensor([True, False]), 0.0)",
     public="",
     method="where",
+)
+
+
+def _static(input: Any, size: int, fill_value: int = -1) -> Any:
+    found = ops.nonzero(input)
+    if size < 0:
+        raise RuntimeError(
+            f"[nonzero_static] size is negative: got {size}, expected 0 or more. Count the rows."
+        )
+    missing = size - found.shape[0]
+    if missing <= 0:
+        return ops.clone(ops.narrow(found, 0, 0, size))
+    more = ops.full((missing, input.ndim), fill_value, dtype=_engine.int64, device=input.device)
+    return ops.cat([found, more])
+
+
+nonzero_static = op(
+    "nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor",
+    family=PLACES,
+    function=_static,
+    differentiable=False,
+    samples=lambda draw: [
+        sample(draw.array(*shape, domain=Domain(-1.0, 1.0)), size=size)
+        for shape, size in (
+            ((5,), 2),
+            ((3, 4), 20),
+            ((2, 1, 3), 0),
+            ((2, 3, 2, 2), 7),
+            ((0, 3), 2),
+            ((5,), 9),
+        )
+    ],
+    oracle=lambda x, size, fill_value=-1: np.concatenate(
+        [np.argwhere(x)[:size], np.full((max(size - len(np.argwhere(x)), 0), x.ndim), fill_value)]
+    ).astype(np.int64),
+    doc="The first `size` indices of the elements that are not zero, filled up with fill_value.",
+    example="tenora.nonzero_static(tenora.tensor([0, 3, 4]), size=1)",
+    method=True,
 )

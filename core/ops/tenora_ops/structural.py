@@ -187,6 +187,7 @@ cat = op(
     doc="Joins tensors along an existing dim.",
     example="tenora.cat([tenora.tensor([1, 2]), tenora.tensor([3])])",
     aliases=("concat", "concatenate"),
+    out=True,
 )
 
 
@@ -220,6 +221,7 @@ stack = op(
     oracle=lambda tensors, dim=0: np.array(tensors).transpose(_forward(tensors[0].ndim + 1, dim)),
     doc="Joins tensors of one shape along a new dim.",
     example="tenora.stack([tenora.tensor([1, 2]), tenora.tensor([3, 4])])",
+    out=True,
 )
 
 
