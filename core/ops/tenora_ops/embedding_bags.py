@@ -187,7 +187,7 @@ def _bag_oracle(
             if i != padding_idx
         ]
         place += len(group)
-        together = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode]
+        together: Any = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode]
         found.append(together(rows, axis=0) if rows else np.zeros(weight.shape[1]))
     return np.array(found)
 

@@ -36,6 +36,7 @@ from .functional_activation import (
     threshold,
     threshold_,
 )
+from .functional_attention import multi_head_attention_forward
 from .functional_dropout import (
     alpha_dropout,
     dropout,
@@ -120,6 +121,7 @@ __all__ = [
     "max_pool3d",
     "mish",
     "mse_loss",
+    "multi_head_attention_forward",
     "multi_margin_loss",
     "pad",
     "relu",
