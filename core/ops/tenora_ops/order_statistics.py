@@ -151,7 +151,7 @@ nanmedian = op(
 )
 
 
-def rows(draw: Draw) -> Iterable[Sample]:
+def untied_rows(draw: Draw) -> Iterable[Sample]:
     """Rows without equal elements: which of those is chosen is left open."""
     shapes = ((5,), (3, 4), (2, 1, 3), (2, 3, 2, 2), (1, 2, 1, 3, 2), ())
     found = [sample(_no_ties(draw, *s), d) for s in shapes for d in (0, -1)]
@@ -175,7 +175,7 @@ def _positions(choose: Any, x: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
 median_dim = op(
     "median_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
     family=RANK,
-    samples=rows,
+    samples=untied_rows,
     function=lambda input, dim, keepdim: _picked("median", input, dim, keepdim, _middle),
     oracle=lambda x, dim, keepdim=False: _positions(_lower_middle, x, dim, keepdim),
     doc="The lower medians along a dim and where they are; NaN where there is one.",
@@ -187,7 +187,7 @@ median_dim = op(
 nanmedian_dim = op(
     "nanmedian_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
     family=RANK,
-    samples=rows,
+    samples=untied_rows,
     function=lambda input, dim, keepdim: _picked("nanmedian", input, dim, keepdim, _middle_of_numbers),
     oracle=lambda x, dim, keepdim=False: _positions(_lower_middle_of_numbers, x, dim, keepdim),
     doc="The lower medians along a dim of what is not NaN, and where they are.",
@@ -281,7 +281,7 @@ mode = op(
     domain=Domain(-2.0, 2.0),
     dtypes=ORDERED,
     samples=lambda draw: [*one_dim(draw), sample(draw.array(3, 9)), sample(draw.array(9, 3), 0, True)],
-    gradient_samples=rows,
+    gradient_samples=untied_rows,
     function=lambda input, dim, keepdim: _picked("mode", input, dim, keepdim, _longest_run),
     oracle=_commonest,
     doc="The commonest elements along a dim, of several the smallest, and where the last of each is.",
