@@ -144,3 +144,12 @@ def test_views_share_storage_and_version(name: str, backend: str) -> None:
     assert y._version == view._version == before + 1
     assert y.sum().item() == view.numel()
     assert y.untyped_storage().data_ptr() == view.untyped_storage().data_ptr()
+
+
+def test_write_through_a_view_without_elements(backend: str) -> None:
+    """The window of `y[2]` begins beyond the empty buffer."""
+    x = tenora.zeros(3, 0, 2, requires_grad=True)
+    y = x * 2
+    y[2] = 1.5
+    y.sum().backward()
+    assert tuple(x.grad.shape) == (3, 0, 2)

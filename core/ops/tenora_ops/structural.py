@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tenora_ops.formula import is_complex, ops, sum_to
+from tenora_ops.formula import is_complex, min_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import ALL, COMPLEX, FLOATING, REALS, Draw, Sample, numpy_dtype, sample, unary
@@ -497,7 +497,8 @@ embed_strided = op(
 def _window(x: Any, size: Any, stride: Any, offset: Any) -> Any:
     """The window of x's row-major buffer, wherever x itself lies in its storage."""
     flat = ops.reshape(ops.contiguous(x), (-1,))
-    return ops.as_strided(ops.narrow(flat, 0, offset, flat.numel - offset), size, stride, None)
+    start = min_number(offset, flat.numel)  # a window without elements may begin beyond an empty buffer
+    return ops.as_strided(ops.narrow(flat, 0, start, flat.numel - start), size, stride, None)
 
 
 as_strided_scatter = op(
