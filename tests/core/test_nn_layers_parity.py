@@ -293,3 +293,17 @@ def test_table_starts_normal_with_a_zero_row() -> None:
 def test_refusals(call: Callable[[], Any], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_ctc_loss(reduction: str, backend: str) -> None:
+    """Through log_softmax, as PyTorch's gradient expects; lengths as tuples; one label row is empty."""
+    results = []
+    for f in (tenora, torch):
+        x = f.tensor(numbers(6, 3, 4), requires_grad=True)
+        targets = f.tensor(np.array([[1, 2, 2], [3, 1, 0], [0, 0, 0]]))
+        loss = f.nn.CTCLoss(reduction=reduction)(f.log_softmax(x, 2), targets, (6, 4, 5), (3, 2, 0))
+        (loss * f.tensor(numbers(*loss.shape, seed=1))).sum().backward()
+        results.append((loss.detach().numpy(), x.grad.numpy()))
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)

@@ -44,6 +44,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     loss,
     losses,
     losses_margin,
+    losses_sequence,
     matmul,
     movement,
     noise,

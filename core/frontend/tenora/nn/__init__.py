@@ -77,6 +77,7 @@ from .loss_elements import (
 )
 from .loss_rows import (
     CosineEmbeddingLoss,
+    CTCLoss,
     MultiLabelMarginLoss,
     MultiLabelSoftMarginLoss,
     MultiMarginLoss,
@@ -145,6 +146,7 @@ from .spatial import (
 
 __all__ = [
     "CELU",
+    "CTCLoss",
     "ELU",
     "GELU",
     "GLU",

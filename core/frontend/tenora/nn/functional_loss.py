@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import tenora_ops
-from tenora_engine import Tensor
+from tenora_engine import Tensor, int64
+
+from ..creation import tensor
 
 
 def _reduced(op: str, losses: Tensor, reduction: str, weight: Tensor | None = None) -> Tensor:
@@ -217,6 +219,27 @@ def multi_margin_loss(
     return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
 
 
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor | Sequence[int],
+    target_lengths: Tensor | Sequence[int],
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
+    """-log of the likelihood of label sequences (Graves et al. 2006); `mean` divides by the lengths of the labels.
+
+    `log_probs` (T, N, C) or (T, C); `targets` (N, S), or all labels in one row; lengths as tensors or sequences.
+    The gradient is that of `log_probs` themselves (PyTorch's counts on a log_softmax before it; the sum is the same).
+    """
+    frames, labels = (
+        lengths if isinstance(lengths, Tensor) else tensor(list(lengths), dtype=int64)
+        for lengths in (input_lengths, target_lengths)
+    )
+    return tenora_ops.ctc_loss(log_probs, targets, frames, labels, blank, reduction, zero_infinity)
+
+
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -246,6 +269,7 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "cross_entropy",
+    "ctc_loss",
     "gaussian_nll_loss",
     "huber_loss",
     "kl_div",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import tenora_ops
 from tenora_engine import Tensor
@@ -125,4 +125,38 @@ class TripletMarginWithDistanceLoss(Loss):
             margin=self.margin,
             swap=self.swap,
             reduction=self.reduction,
+        )
+
+
+class CTCLoss(Loss):
+    """Connectionist temporal classification (Graves et al. 2006): log-probabilities (T, N, C) against label sequences.
+
+    >>> import tenora
+    >>> scores = tenora.log_softmax(tenora.zeros(3, 1, 2), 2)
+    >>> lengths = tenora.tensor([3]), tenora.tensor([1])
+    >>> round(tenora.nn.CTCLoss()(scores, tenora.tensor([[1]]), *lengths).item(), 4)
+    0.2877
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction)
+        self.blank = blank
+        self.zero_infinity = zero_infinity
+
+    def forward(
+        self,
+        log_probs: Tensor,
+        targets: Tensor,
+        input_lengths: Tensor | Sequence[int],
+        target_lengths: Tensor | Sequence[int],
+    ) -> Tensor:
+        """The loss of frames (T, N, C) against labels (N, S), or against one row of all labels."""
+        return functional.ctc_loss(
+            log_probs,
+            targets,
+            input_lengths,
+            target_lengths,
+            self.blank,
+            self.reduction,
+            self.zero_infinity,
         )
