@@ -23,17 +23,22 @@ _SAME = {
     "gammaln": "lgamma",
     "i0": "i0",
     "log1p": "log1p",
+    "log_softmax": "log_softmax",
     "logit": "logit",
     "logsumexp": "logsumexp",
+    "modified_bessel_i0": "i0",
     "multigammaln": "mvlgamma",
     "polygamma": "polygamma",
     "psi": "digamma",
     "round": "round",
     "sinc": "sinc",
+    "softmax": "softmax",
     "xlogy": "xlogy",
 }
 
-globals().update({name: _ops.public_functions()[other] for name, other in _SAME.items()})
-globals().update(_ops.public_functions("special"))
+_functions = _ops.public_functions("special")
+_functions.update({name: _ops.public_functions()[other] for name, other in _SAME.items()})
+_functions["modified_bessel_i1"] = _functions["i1"]
+globals().update(_functions)
 
-__all__ = [*_SAME, *_ops.public_functions("special")]  # noqa: PLE0604
+__all__ = [*_functions]

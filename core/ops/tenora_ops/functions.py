@@ -52,6 +52,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     norms,
     order_statistics,
     padding,
+    polynomials,
     pool,
     random,
     rearrange,

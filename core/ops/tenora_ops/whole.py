@@ -449,6 +449,7 @@ nan_to_num = op(
         *not_finite(draw),
         *[sample(s.arguments[0], 1.0, 2.0, -3.0) for s in list(not_finite(draw))[-2:]],
     ],
+    gradient_samples=unary,
     tolerance="exact",
     oracle=_finite,
     doc="NaN becomes nan (0), infinities posinf and neginf (the largest finite numbers of the dtype).",

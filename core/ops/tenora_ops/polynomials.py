@@ -1,0 +1,141 @@
+"""Orthogonal polynomials of degree n at x, by their recurrences (Abramowitz and Stegun, table 22.7).
+
+- Computed in float64, rounded once; all degrees up to the largest asked for are walked through, 0 below degree 0.
+- Shifted Chebyshev polynomials are those at 2 x - 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_ops.formula import is_number, ops
+from tenora_ops.lazy import special
+from tenora_ops.oracles import each
+from tenora_ops.record import Family, op
+from tenora_ops.samples import Domain, Draw, Sample, sample
+
+POLYNOMIAL = Family(
+    "polynomial",
+    "",
+    "",
+    "",
+    lambda draw: degrees(draw),
+    ("float32", "float64"),
+    Domain(0.05, 0.95),
+    tolerance="normalised",
+)
+#: (k, x, p_k, p_{k-1}) -> p_{k+1}
+Step = Callable[[int, Any, Any, Any], Any]
+
+
+def degrees(draw: Draw) -> Iterable[Sample]:
+    """Equal and broadcast shapes; one degree for all."""
+
+    def whole(*shape: int) -> Any:
+        return draw.rng.integers(0, 6, shape).astype(draw.array().dtype)
+
+    pairs = (
+        ((5,), (5,)),
+        ((3, 4), (4,)),
+        ((), ()),
+        ((0,), (1,)),
+        ((2, 3, 2, 2), (2,)),
+        ((1, 2, 1, 3, 2), (3, 1)),
+    )
+    found = [sample(draw.array(*a), whole(*b)) for a, b in pairs]
+    return [*found, sample(draw.array(5), 3), sample(0.5, whole(5))]
+
+
+def _walked(x: Any, n: Any, first: Callable[[Any], Any], step: Step) -> Any:
+    like = n if is_number(x) else x
+    like = like if like.dtype.is_floating_point else ops.to(like, _engine.default_dtype())
+    nothing = ops.full((), 0.0, dtype=_engine.float64, device=like.device)
+    x = nothing + (x if is_number(x) else ops.to(x.detach(), _engine.float64))
+    n = ops.trunc(nothing + (n if is_number(n) else ops.to(n.detach(), _engine.float64)))
+    shape = (x + n).shape
+    x, n = ops.expand(x, shape), ops.expand(n, shape)
+    before, now = ops.ones_like(x), first(x)
+    found = ops.where(ops.eq(n, 0), 1.0, ops.where(ops.eq(n, 1), now, nothing))
+    for k in range(1, int(ops.amax(n)) if x.numel() else 0):
+        before, now = now, step(k, x, now, before)
+        found = ops.where(ops.eq(n, k + 1), now, found)
+    return ops.to(found, like.dtype)
+
+
+def _polynomial(
+    name: str, first: Callable[[Any], Any], step: Step, oracle: Callable[[float, float], float], doc: str
+) -> None:
+    op(
+        f"{name}(input: Tensor | Scalar, n: Tensor | Scalar) -> Tensor",
+        family=POLYNOMIAL,
+        function=lambda input, n: _walked(input, n, first, step),
+        differentiable=False,
+        oracle=each(oracle),
+        doc=doc,
+        example=f"tenora.special.{name}(tenora.tensor([0.25, 0.5]), 3)",
+        public=f"special.{name}",
+    )
+
+
+def _chebyshev(kind: str, theta: float, n: float) -> float:
+    if kind == "t":
+        return math.cos(n * theta)
+    if kind == "u":
+        return math.sin((n + 1) * theta) / math.sin(theta)
+    if kind == "v":
+        return math.cos((n + 0.5) * theta) / math.cos(theta / 2)
+    return math.sin((n + 0.5) * theta) / math.sin(theta / 2)
+
+
+FIRST: dict[str, Callable[[Any], Any]] = {
+    "t": lambda x: x,
+    "u": lambda x: x * 2,
+    "v": lambda x: x * 2 - 1,
+    "w": lambda x: x * 2 + 1,
+}
+for _kind, _number in zip("tuvw", ("first", "second", "third", "fourth"), strict=True):
+    _polynomial(
+        f"chebyshev_polynomial_{_kind}",
+        FIRST[_kind],
+        lambda k, x, now, before: x * 2 * now - before,
+        lambda x, n, kind=_kind: _chebyshev(kind, math.acos(x), n),  # type: ignore[misc]
+        f"Chebyshev polynomial of the {_number} kind.",
+    )
+    _polynomial(
+        f"shifted_chebyshev_polynomial_{_kind}",
+        lambda x, kind=_kind: FIRST[kind](x * 2 - 1),  # type: ignore[misc]
+        lambda k, x, now, before: (x * 4 - 2) * now - before,
+        lambda x, n, kind=_kind: _chebyshev(kind, math.acos(2 * x - 1), n),  # type: ignore[misc]
+        f"Chebyshev polynomial of the {_number} kind at 2 x - 1.",
+    )
+_polynomial(
+    "hermite_polynomial_h",
+    lambda x: x * 2,
+    lambda k, x, now, before: x * 2 * now - before * (2.0 * k),
+    lambda x, n: float(special.eval_hermite(int(n), x)),
+    "Hermite polynomial of the physicists.",
+)
+_polynomial(
+    "hermite_polynomial_he",
+    lambda x: x,
+    lambda k, x, now, before: x * now - before * float(k),
+    lambda x, n: float(special.eval_hermitenorm(int(n), x)),
+    "Hermite polynomial of the probabilists.",
+)
+_polynomial(
+    "laguerre_polynomial_l",
+    lambda x: 1 - x,
+    lambda k, x, now, before: ((2.0 * k + 1.0 - x) * now - before * float(k)) / (k + 1.0),
+    lambda x, n: float(special.eval_laguerre(int(n), x)),
+    "Laguerre polynomial.",
+)
+_polynomial(
+    "legendre_polynomial_p",
+    lambda x: x,
+    lambda k, x, now, before: (x * (2.0 * k + 1.0) * now - before * float(k)) / (k + 1.0),
+    lambda x, n: float(special.eval_legendre(int(n), x)),
+    "Legendre polynomial.",
+)
