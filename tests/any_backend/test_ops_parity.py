@@ -47,7 +47,9 @@ DIFFERS |= {
     for dtype in ("float32", "float64", *COMPLEX)
 }
 #: Gradients that mean something else; the values are compared.
-GRADIENT_DIFFERS = {"ctc_loss": "PyTorch's is that of the logits before log_softmax, and fails its own gradcheck"}
+GRADIENT_DIFFERS = {
+    "ctc_loss": "PyTorch's is that of the logits before log_softmax, and fails its own gradcheck"
+}
 #: Second gradients that PyTorch rounds on purpose; the first ones are compared.
 SECOND_DIFFERS = {
     "binary_cross_entropy": "PyTorch adds 1e-12 to x (1 - x)",
