@@ -14,6 +14,7 @@ JUDGES = {"oracle", "samples", "gradient_samples", "domain", "family"}
 LAZY_MODULE = "lazy"
 # Modules that consist of judges: whatever they define is called by oracles and samples.
 JUDGE_MODULES = {"lazy", "oracles", "samples"}
+JUDGE_SUFFIX = "_cases"  # so do modules of this name: oracles and samples of records that are made in a loop
 
 Name = tuple[str, str]
 
@@ -80,7 +81,7 @@ def array_use_outside_judges(sources: Mapping[str, str]) -> list[str]:
     running = _reach(modules, ((name, node) for name, module in modules.items() for node in module.running))
     found = []
     for name, module in modules.items():
-        if name in JUDGE_MODULES:
+        if name in JUDGE_MODULES or name.endswith(JUDGE_SUFFIX):
             continue
         for node in module.running:
             found += [

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +16,7 @@ from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops import fourier_steps
 from tenora_ops.formula import ops
-from tenora_ops.lazy import np
+from tenora_ops.fourier_cases import dft, dfts, half, mirrored
 from tenora_ops.linalg_rules import PRECISE, Operands, refuse
 from tenora_ops.linalg_steps import real_dtype
 from tenora_ops.record import Family, op
@@ -49,41 +48,6 @@ def _back_shape(operands: Operands, attributes: Operands) -> Any:
     return shape
 
 
-def _dft(x: Any, dim: int, inverse: bool = False) -> Any:
-    """By its definition: one exact sum per number."""
-    moved = np.moveaxis(np.asarray(x, dtype=complex), dim, -1)
-    n = moved.shape[-1]
-    sign = 2j if inverse else -2j
-    turns = [cmath.exp(sign * math.pi * (k / n)) for k in range(n)]
-    out = np.empty(moved.shape, complex)
-    for index in np.ndindex(moved.shape[:-1]):
-        row = moved[index].tolist()
-        for k in range(n):
-            terms = [row[j] * turns[j * k % n] for j in range(n)]
-            out[(*index, k)] = complex(math.fsum(t.real for t in terms), math.fsum(t.imag for t in terms))
-    return np.moveaxis(out, -1, dim)
-
-
-def _dfts(x: Any, dims: Sequence[int], inverse: bool = False) -> Any:
-    for d in dims:
-        x = _dft(x, d, inverse)
-    return x
-
-
-def _half(x: Any, dim: int) -> Any:
-    return np.take(x, range(x.shape[dim] // 2 + 1), dim)
-
-
-def _mirrored(x: Any, dim: int, n: int) -> Any:
-    """The whole Hermitian spectrum that a half stands for; its first and middle numbers count as real."""
-    half = np.moveaxis(np.asarray(x, dtype=complex), dim, -1)
-    whole = np.zeros((*half.shape[:-1], n), complex)
-    for k in range(n):
-        source = half[..., k] if k <= n // 2 else half[..., n - k].conj()
-        whole[..., k] = source.real if k == 0 or 2 * k == n else source
-    return np.moveaxis(whole, -1, dim)
-
-
 fft_c2c = op(
     "fft_c2c(input: Tensor, dim: int[], inverse: bool) -> Tensor",
     family=TRANSFORM,
@@ -106,7 +70,7 @@ fft_c2c = op(
             ((67,), (0,), True),
         )
     ],
-    oracle=_dfts,
+    oracle=dfts,
     doc="Sums of input[j] exp(-2 pi i j k / n), or + when inverse, over each dim.",
     example="tenora.fft.fft(tenora.tensor([1.0, 2.0]))",
     public="",
@@ -164,7 +128,7 @@ fft_r2c = op(
             ((1,), 0),
         )
     ],
-    oracle=lambda x, dim: _half(_dft(x, dim), dim),
+    oracle=lambda x, dim: half(dft(x, dim), dim),
     doc="The first half of the spectrum of real numbers, along one dim.",
     example="tenora.fft.rfft(tenora.tensor([1.0, 2.0]))",
     public="",
@@ -189,7 +153,7 @@ fft_c2r = op(
             ((1,), 0, 1),
         )
     ],
-    oracle=lambda x, dim, n: _dft(_mirrored(x, dim, n), dim, True).real,
+    oracle=lambda x, dim, n: dft(mirrored(x, dim, n), dim, True).real,
     doc="The n real numbers whose half spectrum is input, along one dim; n times as large.",
     example="tenora.fft.irfft(tenora.tensor([1.0 + 0j, 2.0 + 0j]))",
     public="",
@@ -313,51 +277,3 @@ def c2r(name: str, x: Any, s: Any, dim: Any, norm: str | None, inverse: bool = T
     if not inverse:
         x = ops.conj(x)
     return _times(ops.fft_c2r(x, last, lengths[-1]), _scale(name, norm, math.prod(lengths), inverse))
-
-
-def expect_c2c(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
-    """The oracle of `c2c`."""
-    dims, lengths = _wanted(x, s, dim)
-    found = _dfts(_resized(x, dims, lengths), dims, inverse)
-    return found * _factor(norm, math.prod(lengths), inverse)
-
-
-def _wanted(x: Any, s: Any, dim: Any) -> tuple[list[int], list[int]]:
-    every = list(range(x.ndim))
-    dims = every[x.ndim - len(s) :] if dim is None and s is not None else every if dim is None else list(dim)
-    return dims, [x.shape[d] for d in dims] if s is None else list(s)
-
-
-def _factor(norm: str | None, count: int, inverse: bool) -> float:
-    return {"ortho": count**-0.5, "forward": 1.0 if inverse else 1 / count}.get(
-        norm or "", 1 / count if inverse else 1.0
-    )
-
-
-def _resized(x: Any, dims: Sequence[int], lengths: Sequence[int]) -> Any:
-    for d, n in zip(dims, lengths, strict=True):
-        x = np.moveaxis(x, d, 0)
-        out = np.zeros((n, *x.shape[1:]), x.dtype)
-        out[: min(n, len(x))] = x[:n]
-        x = np.moveaxis(out, 0, d)
-    return x
-
-
-def expect_r2c(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
-    """The oracle of `r2c`."""
-    dims, lengths = _wanted(x, s, dim)
-    found = _dfts(_resized(x, dims, lengths), dims, inverse)
-    return _half(found, dims[-1]) * _factor(norm, math.prod(lengths), inverse)
-
-
-def expect_c2r(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any:
-    """The oracle of `c2r`."""
-    dims, lengths = _wanted(x, s, dim)
-    if s is None:
-        lengths[-1] = 2 * (x.shape[dims[-1]] - 1)
-    n = lengths[-1]
-    x = _resized(np.asarray(x, dtype=complex), dims, [*lengths[:-1], n // 2 + 1])
-    x = _dfts(x, dims[:-1], inverse)
-    return _dft(_mirrored(x, dims[-1], n), dims[-1], inverse).real * _factor(
-        norm, math.prod(lengths), inverse
-    )

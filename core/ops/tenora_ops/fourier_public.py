@@ -15,11 +15,9 @@ from tenora_ops.fourier import (
     REAL,
     c2c,
     c2r,
-    expect_c2c,
-    expect_c2r,
-    expect_r2c,
     r2c,
 )
+from tenora_ops.fourier_cases import expect_c2c, expect_c2r, expect_r2c
 from tenora_ops.lazy import np
 from tenora_ops.linalg_rules import PRECISE
 from tenora_ops.record import Family, op

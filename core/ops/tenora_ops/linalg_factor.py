@@ -386,7 +386,8 @@ def _svd_shapes(operands: Operands, attributes: Operands) -> Any:
 
 
 def _svd_gradient(gu: Any, gs: Any, gvh: Any, x: Any, u: Any, s: Any, vh: Any) -> Any:
-    rows, columns, count = *x.shape[-2:], s.shape[-1]
+    rows, columns = x.shape[-2:]
+    count = s.shape[-1]
     u, gu, vh, gvh = u[..., :count], gu[..., :count], vh[..., :count, :], gvh[..., :count, :]
     squares_ = ops.square(s)
     apart = ops.unsqueeze(squares_, -2) - ops.unsqueeze(squares_, -1)

@@ -50,7 +50,7 @@ def _eig_gradient(gw: Any, gv: Any, x: Any, w: Any, v: Any) -> Any:
     return _back(ops.linalg_solve(vh, product(inner, vh)), x)
 
 
-def apart(draw: Draw) -> list[Sample]:
+def distinct(draw: Draw) -> list[Sample]:
     """General matrices with eigenvalues apart from each other."""
     shapes = ((3, 3), (1, 1), (2, 2, 2), (2, 1, 3, 3), (0, 2, 2), (4, 4), (2, 2))
     return [sample((draw.array(*s) / 4 + np.diag(3.0 * np.arange(s[-1]))).astype(draw.dtype)) for s in shapes]
@@ -72,9 +72,11 @@ linalg_eig = op(
     function=lambda A: linalg_schur.eig(A),
     vjp=_eig_gradient,
     dynamic_vjp=True,
-    samples=apart,
+    samples=distinct,
     # Eigenvectors of a real matrix with real eigenvalues are real: their phase is a sign.
-    gradient_samples=lambda draw: [] if draw.is_complex else [s for s in apart(draw) if s.arguments[0].size],
+    gradient_samples=lambda draw: (
+        [] if draw.is_complex else [s for s in distinct(draw) if s.arguments[0].size]
+    ),
     oracle=lambda x: stacked(_eig_oracle, x),
     doc="Eigenvalues, in the order of re + 0.618 im, and eigenvectors of length 1 of general matrices.",
     example="tenora.linalg.eig(tenora.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues",
@@ -85,8 +87,8 @@ linalg_eigvals = op(
     "linalg_eigvals(A: Tensor) -> Tensor",
     family=PARTS,
     function=lambda A: ops.linalg_eig(A)[0],
-    samples=apart,
-    gradient_samples=lambda draw: [s for s in apart(draw) if s.arguments[0].size],
+    samples=distinct,
+    gradient_samples=lambda draw: [s for s in distinct(draw) if s.arguments[0].size],
     oracle=lambda x: stacked(lambda m: _eig_oracle(m)[0], x),
     doc="Eigenvalues of general matrices, in the order of re + 0.618 im.",
     example="tenora.linalg.eigvals(tenora.eye(3))",

@@ -113,8 +113,8 @@ def _vector_oracle(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, d
         if p == 0:
             return float(len([v for v in values if v]))
         if math.isinf(p):
-            return max(values) if p > 0 else min(values)
-        return math.fsum(v**p for v in values) ** (1 / p)
+            return float(max(values) if p > 0 else min(values))
+        return float(math.fsum(v**p for v in values) ** (1 / p))
 
     return reduced(one, x, dim, keepdim)
 

@@ -151,7 +151,7 @@ def oblong(draw: Draw) -> list[Sample]:
 
 
 def spread(draw: Draw, *shape: int) -> Any:
-    ladder = np.eye(*shape[-2:]) * (4.0 + 6.0 * np.arange(shape[-1]))
+    ladder = np.eye(shape[-2], shape[-1]) * (4.0 + 6.0 * np.arange(shape[-1]))
     return (draw.array(*shape) / 4 + ladder).astype(draw.dtype)
 
 
