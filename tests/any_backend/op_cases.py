@@ -179,7 +179,7 @@ def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any, w
     if isinstance(answer, tuple):
         assert isinstance(got, tuple) and len(got) == len(answer), f"{where}: {got} for {len(answer)} results"
         for i, (g, a) in enumerate(zip(got, answer, strict=True)):
-            compare_one(record, dtype, sample, g, a, f"{where} result {i}")
+            compare(record, dtype, sample, g, a, f"{where} result {i}")
     elif isinstance(got, bool):
         assert got is bool(answer), where
     else:

@@ -364,9 +364,10 @@ bernoulli_p = op(
     oracle=lambda x, p, generator: np.array(
         [u < float(np.float32(p)) for u in uniforms(generator.seed, x.size, "float32")], dtype=x.dtype
     ).reshape(x.shape),
-    doc="1 with probability p, else 0, of the shape of input: the functional form of bernoulli_.",
+    doc="1 with probability p, else 0, of the shape of input.",
     example="tenora.zeros(3).bernoulli_(0.5)",
-    public="",
+    public="bernoulli",
+    method=True,
     inplace="bernoulli_",
 )
 

@@ -27,7 +27,7 @@ from tenora_ops.random import (
     uniforms,
 )
 from tenora_ops.record import op
-from tenora_ops.samples import Domain, Draw, Seed, sample
+from tenora_ops.samples import UNIT, Domain, Draw, Seed, sample
 
 WHOLE = ("int32", "int64")
 #: One more than the largest whole number of a dtype up to which all are representable.
@@ -320,4 +320,37 @@ randint_like = op(
     oracle=lambda x, low, high, generator: _randint_oracle(low, high, x.shape, generator).astype(x.dtype),
     doc="Whole numbers in [low, high), of the shape and dtype of input.",
     example="tenora.randint_like(tenora.zeros(3), 5, 10)",
+)
+
+
+def _bernoulli_of(input: Any, p: Any, generator: Any) -> Any:
+    if bool(ops.any(ops.logical_not(ops.logical_and(ops.ge(p, 0), ops.le(p, 1))))):
+        raise RuntimeError("[bernoulli_] p has elements outside 0 to 1: expected probabilities. Clamp them.")
+    u = _uniform(tuple(input.shape), _engine.float32, generator, input.device)
+    return ops.to(ops.lt(u, p), input.dtype)
+
+
+bernoulli_of = op(
+    "bernoulli_of(input: Tensor, p: Tensor, *, generator: Generator? = None) -> Tensor",
+    family=RANDOM,
+    function=_bernoulli_of,
+    differentiable=False,
+    shape_only=("input",),
+    tolerance="exact",
+    domain=UNIT,
+    samples=lambda draw: [
+        sample(draw.array(*s), draw.array(*s).astype(np.float32), generator=Seed(i))
+        for i, s in enumerate(SHAPES)
+    ],
+    oracle=lambda x, p, generator: np.array(
+        [
+            u < q
+            for u, q in zip(uniforms(generator.seed, x.size, "float32"), np.ravel(p).tolist(), strict=True)
+        ],
+        dtype=float,
+    ).reshape(x.shape),
+    doc="1 with the probabilities p, else 0, of the shape of input: the form of bernoulli_ with a tensor.",
+    example="tenora.zeros(2).bernoulli_(tenora.tensor([0.1, 0.9]))",
+    public="",
+    inplace="bernoulli_",
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from tenora_engine import _engine
+from tenora_engine._engine import Tensor
 from tenora_ops.families import COMPOSITE
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -436,4 +438,82 @@ histogram = op(
     doc="How many elements are between each two edges (or the weight of them), and the edges.",
     example="tenora.histogram(tenora.tensor([1.0, 2.0, 1.0]), 4, range=(0, 3)).hist",
     method=True,
+)
+
+
+def _edges_of(x: Any, bins: Any, bounds: Any) -> Any:
+    """The edges of one dim: given, or `bins` equal parts of its bounds."""
+    if isinstance(bins, Tensor):
+        return bins
+    low, high = _range("histogramdd", x, *(bounds or (0.0, 0.0)))
+    return ops.to(ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=x.device), x.dtype)
+
+
+def _histogramdd(
+    input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
+) -> tuple[Any, Any]:
+    dims = input.shape[-1]
+    rows = ops.reshape(input.detach(), (-1, dims))
+    columns = [ops.clone(ops.select(rows, 1, d)) for d in builtins.range(dims)]
+    each_bins = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(each_bins) != dims:
+        raise RuntimeError(
+            f"[histogramdd] bins: got {len(each_bins)} for {dims} dims, expected one for each."
+        )
+    bounds = [range[2 * d : 2 * d + 2] if range else None for d in builtins.range(dims)]
+    edges = [_edges_of(c, b, r) for c, b, r in zip(columns, each_bins, bounds, strict=True)]
+    place = ops.full((rows.shape[0],), 0, dtype=_engine.int64, device=input.device)
+    inside = ops.full_like(place, True, dtype=_engine.bool)
+    for column, edge in zip(columns, edges, strict=True):
+        last = edge.shape[0] - 1
+        here = ops.sub(_search(edge, column, True), 1)
+        here = ops.where(ops.eq(column, ops.select(edge, 0, last)), last - 1, here)
+        inside = ops.logical_and(inside, ops.logical_and(ops.ge(here, 0), ops.lt(here, last)))
+        place = place * last + here
+    shape = [edge.shape[0] - 1 for edge in edges]
+    weights = ops.full((rows.shape[0],), 1, dtype=input.dtype, device=input.device)
+    counts = _totals(
+        place, inside, weights if weight is None else ops.reshape(weight, (-1,)), math.prod(shape)
+    )
+    counts = ops.reshape(counts, shape)
+    if density:
+        counts = counts / ops.sum(counts)
+        for d, edge in enumerate(edges):
+            widths = ops.diff(edge)
+            counts = counts / ops.reshape(widths, [-1 if e == d else 1 for e in builtins.range(dims)])
+    return counts, tuple(edges)
+
+
+def _counts_in_boxes(x: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    rows = x.reshape(-1, x.shape[-1])
+    pairs = [tuple(range[2 * d : 2 * d + 2]) for d in np.arange(x.shape[-1])] if range else None
+    hist, edges = np.histogramdd(
+        rows, bins, pairs, weights=None if weight is None else np.ravel(weight), density=density
+    )
+    return hist.astype(float), tuple(np.asarray(edge, dtype=float) for edge in edges)
+
+
+def boxes(draw: Draw) -> Iterable[Sample]:
+    return [
+        sample(draw.array(9, 2), 3),
+        sample(draw.array(2, 5, 2), [2, 3]),
+        sample(draw.array(9, 1), [4], range=(-2.0, 2.0)),
+        sample(draw.array(7, 3), [2, 2, 2], density=True),
+        sample(draw.array(6, 2), [2, 2], weight=np.abs(draw.array(6))),
+        sample(draw.array(6, 2), 2, range=(-5.0, 5.0, -1.0, 1.0)),
+    ]
+
+
+histogramdd = op(
+    "histogramdd(input: Tensor, bins: int[], *, range: int[]? = None, weight: Tensor? = None, "
+    "density: bool = False) -> (Tensor, Tensor)",
+    family=COMPOSITE,
+    dtypes=("float32", "float64"),
+    python=_histogramdd,
+    differentiable=False,
+    samples=boxes,
+    tolerance="reduction",
+    oracle=_counts_in_boxes,
+    doc="How many rows of input are in each box of a grid (or the weight of them), and the edges of each dim.",
+    example="tenora.histogramdd(tenora.ones(4, 2), [2, 2])",
 )
