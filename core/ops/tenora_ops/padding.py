@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tenora_engine import _engine
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -18,11 +17,11 @@ from tenora_ops.samples import FLOATING, NUMBERS, Draw, Sample, sample
 
 PADDED = Family("padding", "", "", "", lambda draw: [], FLOATING)
 
-#: Mode -> the position in a dim of some size that stands for a position outside.
-SOURCES: dict[str, Callable[[int, int], int]] = {
-    "reflect": lambda at, size: size - 1 - abs(size - 1 - abs(at)),
-    "replicate": lambda at, size: min(max(at, 0), size - 1),
-    "circular": lambda at, size: at % size,
+#: Mode -> the positions in a dim of some size that stand for positions outside.
+SOURCES: dict[str, Callable[[Any, int], Any]] = {
+    "reflect": lambda at, size: (size - 1) - ops.abs((size - 1) - ops.abs(at)),
+    "replicate": lambda at, size: ops.clamp(at, 0, size - 1),
+    "circular": lambda at, size: ops.remainder(at, size),
 }
 
 
@@ -67,9 +66,8 @@ def _pad_by(input: Any, pad: Any, mode: str) -> Any:
         input = _cropped(input, dim, before, after)
         size = input.shape[dim]
         if max(before, after) > 0:
-            source = [SOURCES[mode](at, size) for at in range(-max(before, 0), size + max(after, 0))]
-            places = _engine.as_tensor_data(source, dtype=_engine.int64, device=input.device)
-            input = ops.index_select(input, dim, places)
+            places = ops.arange(-max(before, 0), size + max(after, 0), 1, device=input.device)
+            input = ops.index_select(input, dim, SOURCES[mode](places, size))
     return ops.clone(input)
 
 

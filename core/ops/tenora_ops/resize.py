@@ -32,6 +32,7 @@ MODES: dict[str, int | None] = {
     "area": None,
 }
 CUBIC = -0.75  # the parameter of Keys' kernel (1981) that PyTorch and image libraries use
+LARGEST = 1 << 24  # a dim beyond it has more positions than float32 tells apart
 Taps = list[tuple[list[int], list[float]]]
 
 
@@ -59,6 +60,10 @@ def _targets(x: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list
             )
         return [int(s) for s in _spread("size", size, n)], [None] * n
     factors = [float(f) for f in _spread("scale_factor", scale_factor, n)]
+    if not all(0 < f < LARGEST for f in factors):
+        raise ValueError(
+            f"[interpolate] scale_factor: got {scale_factor}, expected positive numbers below {LARGEST}. Pass a size."
+        )
     sizes = [math.floor(length * f) for length, f in zip(x.shape[2:], factors, strict=True)]
     return sizes, [None] * n if recompute else list(factors)
 
@@ -166,6 +171,10 @@ def _interpolate(
         raise RuntimeError(
             f"[interpolate] sizes without elements: got {tuple(input.shape)} to {tuple(out)}, expected sizes of at "
             "least 1. Only the batch may be empty."
+        )
+    if max(out) > LARGEST:
+        raise RuntimeError(
+            f"[interpolate] the result is too large: got {tuple(out)}, expected at most {LARGEST} per dim. Resize less."
         )
     if mode == "area":
         return getattr(ops, f"adaptive_avg_pool{len(out)}d")(input, out)
