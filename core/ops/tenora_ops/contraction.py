@@ -101,7 +101,7 @@ def _summed(tensor: Any, labels: list[str], kept: set[str]) -> tuple[Any, list[s
     return (ops.sum(tensor, gone), [x for x in labels if x in kept]) if gone else (tensor, labels)
 
 
-def _arranged(tensor: Any, labels: list[str], groups: list[list[str]], sizes: dict[str, int]) -> Any:
+def _arranged(tensor: Any, labels: list[str], groups: list[list[str]]) -> Any:
     """Permuted and reshaped so that each group of labels is one dim; labels that are missing are dims of size 1."""
     order = [label for group in groups for label in group if label in labels]
     tensor = ops.permute(tensor, [labels.index(label) for label in order])
@@ -124,8 +124,8 @@ def _pair(a: Any, la: list[str], b: Any, lb: list[str], kept: set[str]) -> tuple
     inner = [label for label in both if label not in kept]
     rows = [label for label in la if label not in lb]
     columns = [label for label in lb if label not in la]
-    left = _arranged(a, la, [batch, rows, inner], sizes)
-    right = _arranged(b, lb, [batch, inner, columns], sizes)
+    left = _arranged(a, la, [batch, rows, inner])
+    right = _arranged(b, lb, [batch, inner, columns])
     product = ops.bmm(left, right) if inner else ops.mul(left, right)
     labels = [*batch, *rows, *columns]
     return ops.reshape(product, [sizes[label] for label in labels]), labels

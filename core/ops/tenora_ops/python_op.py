@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from tenora_engine._engine import Tensor
+
 #: Other names of parameters that PyTorch reads: NumPy's, and those of single forms.
 SYNONYMS = {
     "axis": "dim",
@@ -47,6 +49,11 @@ class PythonOp:
             options = {self.synonyms.get(name, name): value for name, value in options.items()}
         try:
             return self.function(*arguments, **options)
+        except AttributeError as error:
+            if error.obj is None or isinstance(error.obj, Tensor):
+                raise
+            told = f"got {type(error.obj).__name__}, expected a Tensor. Signature: {self.text}."
+            raise TypeError(f"[{self.__name__}] an argument is no tensor: {told}") from error
         except TypeError as error:
             misfit = self.fits(arguments, options)
             if misfit is None:
