@@ -92,3 +92,52 @@ def expect_c2r(x: Any, s: Any, dim: Any, norm: str | None, inverse: bool) -> Any
     return dft(mirrored(x, dims[-1], n), dims[-1], inverse).real * factor_of(
         norm, math.prod(lengths), inverse
     )
+
+
+def frames_oracle(
+    x: Any,
+    n_fft: int,
+    hop: Any = None,
+    win: Any = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: bool = True,
+    return_complex: bool = True,
+) -> Any:
+    """The short-time transform, frame by frame."""
+    hop, win = hop or n_fft // 4, win or n_fft
+    weights = np.zeros(n_fft)
+    weights[(n_fft - win) // 2 :][:win] = 1 if window is None else window
+    edge = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2,) * 2]
+    x = np.pad(x, edge, mode=pad_mode) if center else x
+    starts = range(0, x.shape[-1] - n_fft + 1, hop)
+    found = np.stack([dft(x[..., s : s + n_fft] * weights, -1) for s in starts], -1)
+    found = found * (1 / math.sqrt(n_fft) if normalized else 1.0)
+    return found[..., : n_fft // 2 + 1, :] if onesided else found
+
+
+def signal_oracle(
+    x: Any,
+    n_fft: int,
+    hop: Any = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: bool = True,
+    length: Any = None,
+) -> Any:
+    """The signal of a short-time transform without a window: the mean of the frames at every point."""
+    hop = hop or n_fft // 4
+    count = x.shape[-1]
+    total = np.zeros((*x.shape[:-2], n_fft + hop * (count - 1)))
+    times = np.zeros(total.shape[-1])
+    for i in range(count):
+        spectrum = mirrored(x[..., i], -1, n_fft)  # a whole one by its first half
+        frame = dft(spectrum, -1, True).real / (math.sqrt(n_fft) if normalized else n_fft)
+        total[..., i * hop : i * hop + n_fft] += frame
+        times[i * hop : i * hop + n_fft] += 1
+    start = n_fft // 2 if center else 0
+    whole = (total / times)[..., start : total.shape[-1] - start if length is None else start + length]
+    short = 0 if length is None else length - whole.shape[-1]
+    return np.pad(whole, [(0, 0)] * (whole.ndim - 1) + [(0, max(short, 0))])

@@ -31,6 +31,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     float_parts,
     folding,
     fourier,
+    fourier_frames,
     fourier_public,
     gammas,
     grid,
