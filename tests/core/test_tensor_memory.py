@@ -98,6 +98,9 @@ def test_other_spellings() -> None:
         == [[4, 5]]
         == [t.tolist() for t in x.gt(3).nonzero(as_tuple=True)]
     )
+    assert tenora.repeat_interleave(x[:2], tenora.tensor([2, 1])).tolist() == [0, 0, 1]
+    assert x[:2].repeat_interleave(2).tolist() == [0, 0, 1, 1]
+    assert tenora.repeat_interleave(tenora.tensor([2, 1])).tolist() == [0, 0, 1]
     assert x.scatter(0, tenora.tensor([1]), 5, reduce="add").tolist() == [0, 6, 2, 3, 4, 5]
     assert tenora.einsum(x.view(2, 3), [0, 1], [1]).tolist() == [3, 5, 7]
     with pytest.raises(TypeError):

@@ -262,24 +262,6 @@ def _interleave_by(input: Any, repeats: Any, dim: int | None = None, output_size
     return ops.index_select(input, dim, ops.to(_places(repeats), _engine.int64))
 
 
-repeat_interleave = op(
-    "repeat_interleave(input: Tensor, repeats: int, dim: int? = None, *, output_size: int? = None) -> Tensor",
-    family=MOVED,
-    function=_interleave,
-    samples=lambda draw: [
-        sample(draw.array(3), 2),
-        sample(draw.array(3, 4), 2),
-        sample(draw.array(3, 4), 3, 0),
-        sample(draw.array(2, 3, 2, 2), 2, -2),
-        sample(draw.array(2, 0), 2, 1),
-        sample(draw.array(2, 3), 0, 1),
-        sample(draw.array(), 2),
-    ],
-    oracle=lambda x, repeats, dim=None: np.repeat(x, repeats, dim),
-    doc="Every element (of a dim) several times in a row.",
-    example="tenora.repeat_interleave(tenora.arange(3), 2)",
-    method=True,
-)
 repeat_interleave_by = op(
     "repeat_interleave_by(input: Tensor, repeats: Tensor, dim: int? = None, *, output_size: int? = None) -> Tensor",
     family=MOVED,
@@ -296,6 +278,24 @@ repeat_interleave_by = op(
     doc="Every element (of a dim) as often as a tensor says.",
     example="tenora.repeat_interleave(tenora.arange(3), tenora.tensor([1, 0, 2]))",
     public="repeat_interleave",
+    method=True,
+)
+repeat_interleave = op(
+    "repeat_interleave(input: Tensor, repeats: int, dim: int? = None, *, output_size: int? = None) -> Tensor",
+    family=MOVED,
+    function=_interleave,
+    samples=lambda draw: [
+        sample(draw.array(3), 2),
+        sample(draw.array(3, 4), 2),
+        sample(draw.array(3, 4), 3, 0),
+        sample(draw.array(2, 3, 2, 2), 2, -2),
+        sample(draw.array(2, 0), 2, 1),
+        sample(draw.array(2, 3), 0, 1),
+        sample(draw.array(), 2),
+    ],
+    oracle=lambda x, repeats, dim=None: np.repeat(x, repeats, dim),
+    doc="Every element (of a dim) several times in a row.",
+    example="tenora.repeat_interleave(tenora.arange(3), 2)",
     method=True,
 )
 repeat_interleave_places = op(
