@@ -19,6 +19,7 @@ from tenora_ops.linalg_rules import (
     check_dtype,
     check_matrix,
     product,
+    refuse,
     square_shapes,
     stacked,
     turn,
@@ -122,6 +123,9 @@ def _reflected(m: Any, t: Any) -> Any:
 def _ormqr(input: Any, tau: Any, other: Any, left: bool, transpose: bool) -> Any:
     check_matrix("ormqr", input.shape)
     rows, count = input.shape[-2:]
+    wanted = min(other.shape[-2 if left else -1], count)
+    if tau.shape[-1] != wanted:
+        raise refuse("ormqr", "length of tau", tau.shape[-1], str(wanted), "Give what geqrf gives.")
     if count < rows:
         fill = ops.zeros([*input.shape[:-1], rows - count], dtype=input.dtype, device=input.device)
         input = ops.cat([input, fill], -1)
@@ -151,7 +155,7 @@ def _applied(draw: Draw) -> list[Sample]:
         sample(small(2, 3, 2), small(2, 2), small(2, 3, 3)),
         sample(small(3, 3), small(3), small(2, 3), False),
         sample(small(3, 2), small(2), small(3, 3), True, True),
-        sample(small(2, 2), small(1), small(2, 1)),
+        sample(small(2, 2), small(2), small(2, 1)),
     ]
 
 
@@ -164,4 +168,78 @@ ormqr = op(
     doc="The product of Householder reflections (its adjoint when transpose) times other, or other times it.",
     example="tenora.ormqr(tenora.eye(3), tenora.zeros(3), tenora.ones(3, 1))",
     method=True,
+)
+
+
+def _older_lu(A: Any, pivot: bool, get_infos: bool) -> Any:
+    lu, pivots, _ = ops.linalg_lu_factor_ex(A, pivot=pivot)
+    return lu, pivots
+
+
+def _lu_oracle(m: Any) -> Any:
+    """Elimination with the largest pivot, on Python's own numbers."""
+    lu, pivots = [[complex(v) for v in row] for row in m.tolist()], []
+    for k in range(min(m.shape)):
+        best = max(range(k, len(lu)), key=lambda i: abs(lu[i][k].real) + abs(lu[i][k].imag))
+        lu[k], lu[best] = lu[best], lu[k]
+        pivots.append(best + 1)
+        for i in range(k + 1, len(lu)):
+            ratio = lu[i][k] / lu[k][k]
+            lu[i] = [
+                *lu[i][:k],
+                ratio,
+                *[a - ratio * b for a, b in zip(lu[i][k + 1 :], lu[k][k + 1 :], strict=True)],
+            ]
+    found = np.array(lu)
+    return (found if np.iscomplexobj(m) else found.real), np.array(pivots, np.int32)
+
+
+lu = op(
+    "lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> (Tensor, Tensor)",
+    family=PARTS,
+    function=_older_lu,
+    samples=lambda draw: [
+        sample(draw.array(*s)) for s in ((3, 3), (4, 3), (3, 4), (2, 3, 2), (2, 1, 3, 3), (2, 2))
+    ],
+    oracle=lambda x: stacked(_lu_oracle, x),
+    doc="linalg.lu_factor under its older name.",
+    example="tenora.lu(tenora.eye(3))[0]",
+    method=True,
+)
+frobenius_norm = op(
+    "frobenius_norm(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
+    family=PARTS,
+    function=lambda input, dim, keepdim: ops.linalg_vector_norm(input, 2, dim, keepdim),
+    samples=lambda draw: [
+        sample(draw.array(3, 4), (0, 1)),
+        sample(draw.array(3, 4), (1,), True),
+        sample(draw.array(2, 3, 2), (0, 2)),
+        sample(draw.array(5), (0,)),
+        sample(draw.array(2, 1, 3, 2), (1, 3), True),
+        sample(draw.array(2, 3), (-1,)),
+    ],
+    oracle=lambda x, dim=None, keepdim=False: np.sqrt((np.abs(x) ** 2).sum(dim, keepdims=keepdim)),
+    doc="Square root of the sum of squared moduli.",
+    example="tenora.frobenius_norm(tenora.eye(3), (0, 1))",
+)
+nuclear_norm = op(
+    "nuclear_norm(input: Tensor, keepdim: bool = False) -> Tensor",
+    family=PARTS,
+    function=lambda input, keepdim: ops.linalg_matrix_norm_str(input, "nuc", (-2, -1), keepdim),
+    samples=lambda draw: [
+        sample(draw.array(*s), *k)
+        for s, k in (
+            ((3, 3), ()),
+            ((4, 2), (True,)),
+            ((2, 3), ()),
+            ((1, 4), ()),
+            ((3, 1), (True,)),
+            ((2, 2), ()),
+        )
+    ],
+    oracle=lambda x, keepdim=False: stacked(lambda m: decompositions.svd(m)[1].sum(), x).reshape(
+        (1, 1) if keepdim else ()
+    ),
+    doc="The sum of the singular values.",
+    example="tenora.nuclear_norm(tenora.eye(3))",
 )
