@@ -27,6 +27,8 @@ POLYNOMIAL = Family(
     Domain(0.05, 0.95),
     tolerance="normalised",
 )
+#: Degrees are walked through one by one.
+LARGEST_DEGREE = 10_000
 #: (k, x, p_k, p_{k-1}) -> p_{k+1}
 Step = Callable[[int, Any, Any, Any], Any]
 
@@ -59,7 +61,10 @@ def _walked(x: Any, n: Any, first: Callable[[Any], Any], step: Step) -> Any:
     x, n = ops.expand(x, shape), ops.expand(n, shape)
     before, now = ops.ones_like(x), first(x)
     found = ops.where(ops.eq(n, 0), 1.0, ops.where(ops.eq(n, 1), now, nothing))
-    for k in range(1, int(ops.amax(n)) if x.numel() else 0):
+    highest = float(ops.amax(n)) if x.numel() else 0.0
+    if not highest <= LARGEST_DEGREE:
+        raise RuntimeError(f"[special] degree n: got {highest}, expected at most {LARGEST_DEGREE}. Lower it.")
+    for k in range(1, int(highest)):
         before, now = now, step(k, x, now, before)
         found = ops.where(ops.eq(n, k + 1), now, found)
     return ops.to(found, like.dtype)

@@ -20,6 +20,9 @@ from tenora_ops.record import op
 from tenora_ops.samples import REALS, Domain, Draw, Seed, sample
 from tenora_ops.search import _search
 
+#: The steps from the mode grow with its square root.
+LARGEST_MEAN = 1e9
+
 
 # ---- from the mode outwards ----
 def _outwards(u: Any, mode: Any, mass: Any, up: Any, down: Any) -> Any:
@@ -55,6 +58,11 @@ def _poisson(input: Any, generator: Any) -> Any:
     if bool(ops.any(ops.logical_not(ops.ge(input, 0)))):
         raise RuntimeError(
             "[poisson] invalid rates: got a negative number or NaN, expected 0 or more. Clamp them."
+        )
+    if input.numel() and float(ops.amax(input)) > LARGEST_MEAN:
+        raise RuntimeError(
+            f"[poisson] rates: got {float(ops.amax(input))}, expected at most {LARGEST_MEAN}. "
+            "Use a normal approximation."
         )
     rate = ops.to(input, _engine.float64)
     mode = ops.floor(rate)
@@ -115,6 +123,11 @@ def _binomial(count: Any, prob: Any, generator: Any) -> Any:
     if not bool(ops.all(fine)):
         raise RuntimeError(
             "[binomial] invalid parameters: expected counts from 0 on and probabilities from 0 to 1."
+        )
+    if n.numel() and float(ops.amax(n)) > LARGEST_MEAN:
+        raise RuntimeError(
+            f"[binomial] counts: got {float(ops.amax(n))}, expected at most {LARGEST_MEAN}. "
+            "Use a normal approximation."
         )
     sure = ops.logical_or(ops.eq(p, 0), ops.eq(p, 1))
     q = ops.where(sure, 0.5, p)
