@@ -203,7 +203,7 @@ def test_a_small_cnn_learns_as_pytorch_does() -> None:
         image[0, row : row + 4, column : column + 4] += 1
     ours = tenora.optim.SGD(mine.parameters(), lr=0.2, momentum=0.9)
     other = torch.optim.SGD(theirs.parameters(), lr=0.2, momentum=0.9)
-    losses = []
+    losses: list[float] = []
     for _ in range(30):
         loss = tenora.nn.functional.cross_entropy(mine(tenora.tensor(images)), tenora.tensor(labels))
         expected = torch.nn.functional.cross_entropy(theirs(torch.tensor(images)), torch.tensor(labels))
@@ -215,6 +215,6 @@ def test_a_small_cnn_learns_as_pytorch_does() -> None:
             np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-6, atol=1e-9)
         ours.step()
         other.step()
-        losses.append(loss.item())
+        losses.append(float(loss))
         np.testing.assert_allclose(losses[-1], expected.item(), rtol=1e-7)
     assert losses[-1] < 0.2 * losses[0]

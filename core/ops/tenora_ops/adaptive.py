@@ -11,12 +11,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_engine._engine import OpFunction
+from tenora_ops.adaptive_cases import (
+    adaptive_samples,
+    avg_oracle,
+    max_oracle,
+    unpool_oracle,
+    unpool_samples,
+    unpooled,
+)
 from tenora_ops.formula import ops
-from tenora_ops.lazy import np
 from tenora_ops.pool import DISTINCT, max_pool_vjp
 from tenora_ops.record import Family, op
-from tenora_ops.samples import NUMBERS, REALS, Draw, Sample, sample
-from tenora_ops.windows import Sizes, check_rank, item, items, leading, positions, product, spatial, spread
+from tenora_ops.samples import NUMBERS, REALS
+from tenora_ops.windows import Sizes, check_rank, item, items, leading, product, spatial, spread
 
 ADAPTIVE = Family("pool", "float_same", "", "plain", lambda draw: [], REALS, tolerance="reduction")
 CHOSEN = Family("pool", "value_index", "", "plain", lambda draw: [], REALS, DISTINCT)
@@ -92,74 +99,7 @@ def _adaptive_rule(name: str, n: int, results: int) -> Callable[..., Any]:
     return rule
 
 
-def _regions(x: Any, output_size: Any, n: int) -> Iterable[tuple[Any, list[Any]]]:
-    """For oracles: each window's place in the result, and the places it holds."""
-    out = spread("oracle", "size", output_size, n, 1)
-    for place in positions(*out):
-        rows = zip(place, x.shape[-n:], out, strict=True)
-        bounds = [(i * size // o, -(-(i + 1) * size // o)) for i, size, o in rows]
-        held = positions(*[end - start for start, end in bounds])
-        yield place, [tuple(start + k for (start, _), k in zip(bounds, at, strict=True)) for at in held]
-
-
-def _avg_oracle(n: int) -> Callable[..., Any]:
-    def oracle(x: Any, output_size: Any) -> Any:
-        out = np.empty((*x.shape[:-n], *spread("oracle", "size", output_size, n, 1)))
-        for place, held in _regions(x, output_size, n):
-            out[(..., *place)] = sum(x[(..., *at)] for at in held) / len(held)
-        return out
-
-    return oracle
-
-
-def _max_oracle(n: int) -> Callable[..., Any]:
-    def oracle(x: Any, output_size: Any) -> Any:
-        shape = (*x.shape[:-n], *spread("oracle", "size", output_size, n, 1))
-        values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
-        for place, held in _regions(x, output_size, n):
-            found = np.stack([x[(..., *at)] for at in held], -1)
-            best = np.argmax(found, -1)
-            values[(..., *place)] = np.take_along_axis(found, best[..., None], -1)[..., 0]
-            indices[(..., *place)] = np.array([np.ravel_multi_index(at, x.shape[-n:]) for at in held])[best]
-        return values, indices
-
-    return oracle
-
-
-def _adaptive_samples(n: int) -> Callable[[Draw], Iterable[Sample]]:
-    rows: list[tuple[list[int], Any]] = [
-        ([2, 3, *[6, 4, 4][:n]], 2),
-        ([1, 2, *[5, 3, 1][:n]], [3, 2, 1][:n]),
-        ([2, *[5, 2, 1][:n]], 1),
-        ([0, 2, *[4] * n], [2] * n),
-        ([1, 2, *[7, 5, 4][:n]], [3, 4, 2][:n]),
-        ([1, 1, *[3, 2, 2][:n]], [5, 4, 3][:n]),
-    ]
-    return lambda draw: [sample(draw.array(*x), size) for x, size in rows]
-
-
 # ---- the way back from maxima ----------------------------------------------------------------------------
-def _unpooled(name: str, x: Sizes, attributes: Any, n: int) -> Sizes:
-    kernel, stride, padding, output_size = attributes
-    kernel = spread(name, "kernel_size", kernel, n, 1)
-    stride = spread(name, "stride", kernel if stride is None else stride, n, 1)
-    padding = spread(name, "padding", padding, n, 0)
-    rows = zip(x[-n:], stride, padding, kernel, strict=True)
-    usual = tuple((size - 1) * s - 2 * p + k for size, s, p, k in rows)
-    if output_size is None:
-        return (*x[:-n], *usual)
-    if len(output_size) not in (n, n + 2, len(x)):
-        raise ValueError(
-            f"[{name}] wrong number of items in output_size: got {tuple(output_size)}, expected {n} or {n + 2}. "
-            "Give the spatial sizes."
-        )
-    wanted = tuple(output_size[-n:])
-    if any(abs(w - u) >= s for w, u, s in zip(wanted, usual, stride, strict=True)):
-        raise ValueError(
-            f"[{name}] output_size does not fit: got {wanted}, expected {usual}, less than a stride {stride} away. "
-            "Pass the size of the pooled input."
-        )
-    return (*x[:-n], *wanted)
 
 
 def _unpool_rule(n: int) -> Callable[..., Sizes]:
@@ -175,7 +115,7 @@ def _unpool_rule(n: int) -> Callable[..., Sizes]:
                 "the pooling."
             )
         check_rank(name, x, n)
-        return _unpooled(name, x, attributes, n)
+        return unpooled(name, x, attributes, n)
 
     return rule
 
@@ -209,45 +149,6 @@ def _unpool_vjp(n: int) -> Callable[..., Any]:
     return formula
 
 
-def _unpool_oracle(n: int) -> Callable[..., Any]:
-    def oracle(
-        x: Any, indices: Any, kernel_size: Any, stride: Any = None, padding: Any = 0, output_size: Any = None
-    ) -> Any:
-        shape = _unpooled("oracle", x.shape, (kernel_size, stride, padding, output_size), n)
-        out = np.zeros((*x.shape[:-n], int(np.prod(shape[-n:]))), dtype=x.dtype)
-        for row in positions(*x.shape[:-n]):
-            for value, at in zip(x[row].reshape(-1), indices[row].reshape(-1), strict=True):
-                out[row][at] = value
-        return out.reshape(shape)
-
-    return oracle
-
-
-def _unpool_samples(n: int) -> Callable[[Draw], Iterable[Sample]]:
-    rows: list[tuple[list[int], tuple[Any, ...]]] = [
-        ([2, 3, *[3] * n], (2,)),
-        ([1, 1, *[2] * n], (2, None, 0)),
-        ([2, *[2] * n], ([2] * n, [2] * n)),
-        ([1, 2, *[2] * n], (3, 2, 1)),
-        ([1, 1, *[2] * n], (2, 2, 0, [5] + [4] * (n - 1))),
-        ([0, 2, *[2] * n], (2,)),
-    ]
-
-    def samples(draw: Draw) -> Iterable[Sample]:
-        found = []
-        for shape, attributes in rows:
-            full = (*attributes, *(None, 0, None)[len(attributes) - 1 :])
-            size = _unpooled("samples", tuple(shape), full, n)[-n:]
-            count, taken = int(np.prod(size)), int(np.prod(shape[-n:]))
-            outer = int(np.prod(shape[:-n]))
-            chosen = [draw.rng.permutation(count)[:taken] for _ in range(outer)]
-            indices = np.array(chosen, dtype=np.int64).reshape(shape)
-            found.append(sample(draw.array(*shape), indices, *attributes))
-        return found
-
-    return samples
-
-
 # ---- records ---------------------------------------------------------------------------------------------
 def _declare(n: int) -> tuple[OpFunction, ...]:
     shape = "1, 1" + ", 4" * n
@@ -256,8 +157,8 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         family=ADAPTIVE,
         shape=_adaptive_rule(f"adaptive_avg_pool{n}d", n, 1),
         composite=_adaptive_avg(n),
-        samples=_adaptive_samples(n),
-        oracle=_avg_oracle(n),
+        samples=adaptive_samples(n),
+        oracle=avg_oracle(n),
         doc="Means over windows floor(i size / out) to ceil((i + 1) size / out) of every dim.",
         example=f"tenora.nn.functional.adaptive_avg_pool{n}d(tenora.ones({shape}), 2)",
         public=f"nn.functional.adaptive_avg_pool{n}d",
@@ -270,8 +171,8 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         composite=_adaptive_max(n),
         vjp=max_pool_vjp(n),
         not_differentiable=(1,),
-        samples=_adaptive_samples(n),
-        oracle=_max_oracle(n),
+        samples=adaptive_samples(n),
+        oracle=max_oracle(n),
         doc="The largest element of windows as in adaptive_avg_pool, and its position in the flattened dims.",
         example=f"tenora.nn.functional.adaptive_max_pool{n}d_with_indices(tenora.ones({shape}), 2)",
         public=f"nn.functional.adaptive_max_pool{n}d_with_indices",
@@ -284,8 +185,8 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         shape="",
         prepare="",
         composite=_values_of(f"adaptive_max_pool{n}d_with_indices"),
-        samples=_adaptive_samples(n),
-        oracle=lambda x, output_size: _max_oracle(n)(x, output_size)[0],
+        samples=adaptive_samples(n),
+        oracle=lambda x, output_size: max_oracle(n)(x, output_size)[0],
         doc="The largest element of windows as in adaptive_avg_pool.",
         example=f"tenora.nn.functional.adaptive_max_pool{n}d(tenora.ones({shape}), 2)",
         public=f"nn.functional.adaptive_max_pool{n}d",
@@ -297,8 +198,8 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         shape=_unpool_rule(n),
         composite=_unpool(n),
         vjp=_unpool_vjp(n),
-        samples=_unpool_samples(n),
-        oracle=_unpool_oracle(n),
+        samples=unpool_samples(n),
+        oracle=unpool_oracle(n),
         doc="Zeros with the values of input at the positions that max pooling found.",
         example=f"tenora.nn.functional.max_unpool{n}d(*tenora.nn.functional.max_pool{n}d_with_indices("
         f"tenora.ones({shape}), 2), 2)",

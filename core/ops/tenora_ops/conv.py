@@ -188,14 +188,13 @@ OPERANDS = "input: Tensor, weight: Tensor, bias: Tensor? = None"
 WHERE = "stride: int[] = 1, padding: int[] = 0, dilation: int[] = 1, groups: int = 1"
 
 
+def _call(n: int) -> str:
+    return f"(tenora.ones({'1, 1' + ', 3' * n}), tenora.ones(1, 1{', 2' * n}))"
+
+
 def _declare(n: int) -> tuple[OpFunction, ...]:
-    """The five records of n spatial dims."""
-    ones, kernel = "1, " * (n + 2), ", 2" * n
-    call = f"(tenora.ones({'1, 1' + ', 3' * n}), tenora.ones(1, 1{kernel}))"
-    backward = (
-        f"tenora.nn.functional.conv{n}d(tenora.ones({ones}requires_grad=True), "
-        f"tenora.ones({ones[:-2]})).backward()"
-    )
+    """The records of n spatial dims that users call."""
+    call = _call(n)
     conv = op(
         f"conv{n}d({OPERANDS}, {WHERE}) -> Tensor",
         family=CONV,
@@ -221,6 +220,29 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         example=f"tenora.nn.functional.conv{n}d{call[:-1]}, padding='same')",
         public=f"nn.functional.conv{n}d",
     )
+    transposed = op(
+        f"conv_transpose{n}d({OPERANDS}, stride: int[] = 1, padding: int[] = 0, output_padding: int[] = 0, "
+        "groups: int = 1, dilation: int[] = 1) -> Tensor",
+        family=CONV,
+        shape=transposed_rule(n),
+        composite=_conv_transpose(n),
+        samples=transposed_samples(n),
+        oracle=transposed_oracle(n),
+        doc="The adjoint of convolution as a layer: each input element adds its multiple of the kernel.",
+        example=f"tenora.nn.functional.conv_transpose{n}d{call}",
+        public=f"nn.functional.conv_transpose{n}d",
+        aliases=(f"conv_transpose{n}d",),
+    )
+    return conv, named, transposed
+
+
+def _declare_adjoints(n: int) -> tuple[OpFunction, OpFunction]:
+    """The gradients of convolution as ops."""
+    ones = "1, " * (n + 2)
+    backward = (
+        f"tenora.nn.functional.conv{n}d(tenora.ones({ones}requires_grad=True), "
+        f"tenora.ones({ones[:-2]})).backward()"
+    )
     to_input = op(
         f"conv{n}d_input(grad: Tensor, weight: Tensor, size: int[], {WHERE}) -> Tensor",
         family=CONV,
@@ -245,22 +267,12 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         example=backward,
         public="",
     )
-    transposed = op(
-        f"conv_transpose{n}d({OPERANDS}, stride: int[] = 1, padding: int[] = 0, output_padding: int[] = 0, "
-        "groups: int = 1, dilation: int[] = 1) -> Tensor",
-        family=CONV,
-        shape=transposed_rule(n),
-        composite=_conv_transpose(n),
-        samples=transposed_samples(n),
-        oracle=transposed_oracle(n),
-        doc="The adjoint of convolution as a layer: each input element adds its multiple of the kernel.",
-        example=f"tenora.nn.functional.conv_transpose{n}d{call}",
-        public=f"nn.functional.conv_transpose{n}d",
-        aliases=(f"conv_transpose{n}d",),
-    )
-    return conv, named, to_input, to_weight, transposed
+    return to_input, to_weight
 
 
-conv1d, conv1d_padding, conv1d_input, conv1d_weight, conv_transpose1d = _declare(1)
-conv2d, conv2d_padding, conv2d_input, conv2d_weight, conv_transpose2d = _declare(2)
-conv3d, conv3d_padding, conv3d_input, conv3d_weight, conv_transpose3d = _declare(3)
+conv1d, conv1d_padding, conv_transpose1d = _declare(1)
+conv2d, conv2d_padding, conv_transpose2d = _declare(2)
+conv3d, conv3d_padding, conv_transpose3d = _declare(3)
+conv1d_input, conv1d_weight = _declare_adjoints(1)
+conv2d_input, conv2d_weight = _declare_adjoints(2)
+conv3d_input, conv3d_weight = _declare_adjoints(3)
