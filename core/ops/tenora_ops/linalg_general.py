@@ -243,3 +243,37 @@ nuclear_norm = op(
     doc="The sum of the singular values.",
     example="tenora.nuclear_norm(tenora.eye(3))",
 )
+
+
+def _chained(*matrices: Any) -> Any:
+    if len(matrices) == 1:
+        return ops.clone(matrices[0])
+    return ops.linalg_multi_dot(list(matrices))
+
+
+def _products(*matrices: Any) -> Any:
+    result = matrices[0]
+    for m in matrices[1:]:
+        result = (result[:, :, None] * m).sum(1)
+    return result
+
+
+chain_matmul = op(
+    "chain_matmul(matrices: Tensor[]) -> Tensor",
+    family=PARTS,
+    python=_chained,
+    samples=lambda draw: [
+        sample(*[draw.array(*shape) for shape in row])
+        for row in (
+            ((2, 3), (3, 4)),
+            ((2, 3), (3, 4), (4, 2)),
+            ((3, 3), (3, 3), (3, 1)),
+            ((1, 4), (4, 2), (2, 3), (3, 1)),
+            ((2, 3),),
+            ((2, 2), (2, 5)),
+        )
+    ],
+    oracle=_products,
+    doc="The product of matrices in the cheapest order: linalg.multi_dot under its older name.",
+    example="tenora.chain_matmul(tenora.ones(2, 3), tenora.ones(3, 4))",
+)
