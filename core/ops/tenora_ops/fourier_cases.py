@@ -101,7 +101,7 @@ def frames_oracle(
     win: Any = None,
     window: Any = None,
     center: bool = True,
-    pad_mode: str = "reflect",
+    pad_mode: Any = "reflect",
     normalized: bool = False,
     onesided: bool = True,
     return_complex: bool = True,
