@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import collections
 import datetime
+import functools
 import gc
 import json
 import random
@@ -36,6 +37,8 @@ import tenora
 import tenora_ops
 from tenora_ops.record import Record
 from tenora_ops.schema import Parameter
+
+api: Any = tenora  # most of its names are served at run time
 
 MEMORY = 6 << 30  # bytes of address space beyond which a worker's requests fail
 HANG = 120  # seconds that one call may take
@@ -141,7 +144,7 @@ class Arguments:
         numbers = np.random.default_rng(self.random.getrandbits(32))
         values = numbers.integers(-4, 9, shape) if self.chance(0.5) else numbers.standard_normal(shape) * 3
         with np.errstate(all="ignore"):
-            tensor = tenora.tensor(np.asarray(values).tolist()).to(dtype).reshape(shape)
+            tensor = api.tensor(np.asarray(values).tolist()).to(dtype).reshape(shape)
         if self.chance(0.1) and dtype.is_floating_point and tensor.numel():
             tensor.reshape(-1)[0] = self.random.choice(FLOATS)
         layout = self.random.randrange(8)
@@ -194,8 +197,8 @@ class Arguments:
             "bool": lambda: self.chance(0.5),
             "str": lambda: self.random.choice(WORDS),
             "dtype": lambda: getattr(tenora, self.random.choice(tenora_ops.samples.ALL)),
-            "device": lambda: self.random.choice(["cpu", tenora.device("cpu"), "cpu:7", "nowhere", ""]),
-            "Generator": lambda: tenora.Generator().manual_seed(self.random.getrandbits(16)),
+            "device": lambda: self.random.choice(["cpu", api.device("cpu"), "cpu:7", "nowhere", ""]),
+            "Generator": lambda: api.Generator().manual_seed(self.random.getrandbits(16)),
         }
         return makers[kind]() if kind in makers else self.scalar()
 
@@ -222,18 +225,18 @@ class Arguments:
         return positional, options
 
 
+def call_method(name: str, positional: list[Any], options: dict[str, Any], _: Arguments) -> Any:
+    """Calls a method of the first argument."""
+    return getattr(positional[0], name)(*positional[1:], **options)
+
+
 def faces(record: Record) -> Iterator[tuple[str, Callable[[list[Any], dict[str, Any], Arguments], Any]]]:
     """The ways to call an op."""
     function = tenora_ops.REGISTERED[record.name]
     yield record.name, lambda positional, options, _: function(*positional, **options)
     for name in (record.method_name, record.inplace_name if record.inplace else ""):
         if name:
-            yield (
-                f"Tensor.{name}",
-                lambda positional, options, _, name=name: getattr(positional[0], name)(
-                    *positional[1:], **options
-                ),
-            )
+            yield f"Tensor.{name}", functools.partial(call_method, name)
     if record.out:
         yield (
             f"{record.name}(out=)",
@@ -244,17 +247,17 @@ def faces(record: Record) -> Iterator[tuple[str, Callable[[list[Any], dict[str, 
 def differentiate(result: Any) -> None:
     """Runs backward through every result that has a history."""
     for tensor in result if isinstance(result, tuple | list) else [result]:
-        if isinstance(tensor, tenora.Tensor) and tensor.requires_grad and tensor.grad_fn is not None:
-            tensor.backward(tenora.ones_like(tensor))
+        if isinstance(tensor, api.Tensor) and tensor.requires_grad and tensor.grad_fn is not None:
+            tensor.backward(api.ones_like(tensor))
 
 
 def describe(positional: list[Any], options: dict[str, Any]) -> str:
     """Arguments in one line, tensors by shape, dtype and strides."""
 
     def one(value: Any) -> str:
-        if isinstance(value, tenora.Tensor):
+        if isinstance(value, api.Tensor):
             return f"{value.dtype}{list(value.shape)}strides{list(value.stride())}{'g' if value.requires_grad else ''}"
-        if isinstance(value, list) and any(isinstance(v, tenora.Tensor) for v in value):
+        if isinstance(value, list) and any(isinstance(v, api.Tensor) for v in value):
             return "[" + ", ".join(one(v) for v in value) + "]"
         return ascii(value)[:200]
 
@@ -264,7 +267,7 @@ def describe(positional: list[Any], options: dict[str, Any]) -> str:
 def counts() -> dict[str, int]:
     """Live engine objects."""
     gc.collect()
-    live = tenora.live()
+    live = api.live()
     return {name: live[name] for name in ("tensors", "storages", "nodes")}
 
 
@@ -280,6 +283,7 @@ def try_face(
         text = f"{name} call {number}: ({describe(positional, options)})"
         log.write_text(text, encoding="utf-8", errors="replace")
         signal.alarm(HANG)
+        result: Any = None
         try:
             result = invoke(positional, options, draw)
             answered += 1
@@ -290,7 +294,8 @@ def try_face(
             pass
         finally:
             signal.alarm(0)
-        positional = options = result = None
+        del positional, options
+        result = None
     after = counts()
     if after != before:
         failures.append(f"{name}: left alive { ({k: after[k] - before[k] for k in after}) }")
@@ -303,8 +308,8 @@ def work(arguments: argparse.Namespace) -> None:
     sys.setrecursionlimit(2000)
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a hang ends the worker, and the log names the call
-    with tenora.use_backend(arguments.backend[0]):
-        tenora.ones(2)  # the backend is loaded before anything is counted
+    with api.use_backend(arguments.backend[0]):
+        api.ones(2)  # the backend is loaded before anything is counted
         for number, (name, record, invoke) in enumerate(all_faces(arguments.only)):
             if number < arguments.start:
                 continue
@@ -319,7 +324,7 @@ def all_faces(only: str | None) -> list[tuple[str, Record, Any]]:
     return [
         (name, record, invoke)
         for record in tenora_ops.records()
-        if (record.public or record.method_name) and only in (None, record.name)
+        if (record.public or record.method_name or record.inplace) and only in (None, record.name)
         for name, invoke in faces(record)
     ]
 
