@@ -93,7 +93,9 @@ def measure(rounds: int, seconds: float) -> list[Row]:
     finally:
         for worker in (ours, reference, *others.values()):
             worker.close()
-    rows.append(Row("import + first backward of a small CNN, fresh process", "torch", compare_startup(), 1 / 6))
+    rows.append(
+        Row("import + first backward of a small CNN, fresh process", "torch", compare_startup(), 1 / 6)
+    )
     print(rows[-1].text(), flush=True)
     return rows
 
