@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import tenora
+from tenora_engine import _engine
 
 pytestmark = pytest.mark.oracle
 
@@ -218,3 +219,25 @@ def test_a_small_cnn_learns_as_pytorch_does() -> None:
         losses.append(float(loss))
         np.testing.assert_allclose(losses[-1], expected.item(), rtol=1e-7)
     assert losses[-1] < 0.2 * losses[0]
+
+
+def test_other_sizes_trace_no_new_programs() -> None:
+    weight = tenora.rand(4, 2, 3, 3, requires_grad=True)
+
+    def run(i: int) -> None:
+        x = tenora.rand(1 + i % 3, 2, 7 + i % 5, 8 + i % 4, requires_grad=True)
+        y = tenora.nn.functional.conv2d(x, weight, None, 1 + i % 2, (i % 3, 1))
+        y = tenora.nn.functional.max_pool2d(y, 2, 1 + i % 2, i % 2)
+        tenora.nn.functional.adaptive_avg_pool2d(y, 1 + i % 3).sum().backward()
+
+    run(0)
+    before = _engine.trace_count()
+    for i in range(1, 60):
+        run(i)
+    assert _engine.trace_count() == before
+
+
+def test_padding_never_wins_a_maximum() -> None:
+    lowest = [[[[-np.inf] * 4] * 4]]
+    found = [f.nn.MaxPool2d(3, 2, 1, return_indices=True)(f.tensor(lowest))[1] for f in (tenora, torch)]
+    assert found[0].tolist() == found[1].tolist()
