@@ -28,7 +28,7 @@ def binary(ufunc: np.ufunc) -> Kernel:
     """A kernel that is one ufunc of two operands."""
 
     def kernel(input: Array, other: Array, *, out: Array) -> None:
-        quiet.run(ufunc, input, other, out=out)
+        quiet.run(ufunc, input, other, out)  # by position: a keyword costs a tenth of a small call
 
     return kernel
 
