@@ -33,6 +33,15 @@ def binary(ufunc: np.ufunc) -> Kernel:
     return kernel
 
 
+def extremum(ufunc: np.ufunc) -> Kernel:
+    """As `binary` for maximum and minimum, of which NumPy wants the output by keyword."""
+
+    def kernel(input: Array, other: Array, *, out: Array) -> None:
+        quiet.run(ufunc, input, other, out=out)
+
+    return kernel
+
+
 def rounding(ufunc: np.ufunc) -> Kernel:
     """A rounding ufunc; integers are whole already."""
 
@@ -118,8 +127,8 @@ add = binary(np.add)
 sub = binary(np.subtract)
 multiply = binary(np.multiply)
 divide = binary(np.true_divide)
-maximum = binary(np.maximum)
-minimum = binary(np.minimum)
+maximum = extremum(np.maximum)
+minimum = extremum(np.minimum)
 equal = binary(np.equal)
 not_equal = binary(np.not_equal)
 less = binary(np.less)
