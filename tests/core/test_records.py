@@ -127,7 +127,3 @@ def test_registration_errors(fields: dict[str, object], words: str) -> None:
     with pytest.raises(RecordError, match=re.escape(words)):
         tenora_ops.op(**given)  # type: ignore[arg-type]
     assert "tested_op" not in {r.name for r in tenora_ops.records()}
-
-
-def test_derived_files_are_current() -> None:
-    subprocess.run([sys.executable, "-m", "tenora_ops.generate", "--check"], check=True)
