@@ -77,10 +77,16 @@ def test_some_levels_are_fine_everywhere() -> None:
     assert in_small_thread(lambda: nest(10)) == []
 
 
+# CPython 3.12 also counts C calls by a limit of its own, which on a large stack comes before ours.
+TOO_DEEP = r"\[backward\] backward\(\) calls are nested too deeply"
+if sys.version_info[:2] == (3, 12):
+    TOO_DEEP += "|maximum recursion depth exceeded"
+
+
 def test_too_many_levels_are_an_error(deep_python: None) -> None:
-    with pytest.raises(RuntimeError, match=r"\[backward\] backward\(\) calls are nested too deeply"):
+    with pytest.raises(RuntimeError, match=TOO_DEEP):
         nest(50_000)
-    with pytest.raises(RuntimeError, match="nested too deeply"):
+    with pytest.raises(RuntimeError, match=TOO_DEEP):
         Nested.apply(leaf()).sum().backward()
     assert nest(3) == 3
 
