@@ -157,14 +157,13 @@ def test_cycles_through_packed_objects_are_collected() -> None:
     box.append(y)  # y -> node -> packed -> y
 
 
-def test_save_on_cpu() -> None:
+@pytest.mark.parametrize("pinned", [False, True])
+def test_save_on_cpu(pinned: bool) -> None:
     x = tenora.tensor([3.0], requires_grad=True)
-    with graph.save_on_cpu():
+    with graph.save_on_cpu(pin_memory=pinned):
         y = x * x
     y.backward()
     assert x.grad is not None and x.grad.item() == 6
-    with pytest.raises(NotImplementedError, match="pin_memory"):
-        graph.save_on_cpu(pin_memory=True)
 
 
 @pytest.mark.parametrize(

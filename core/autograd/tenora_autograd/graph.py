@@ -49,8 +49,8 @@ class saved_tensors_hooks:
 class save_on_cpu(saved_tensors_hooks):
     """In its block, saved tensors wait for backward in host memory; those that lie there already stay.
 
-    Raises:
-        NotImplementedError: pin_memory.
+    `pin_memory` asks for memory that a device reaches faster. No memory space offers it, so it makes no difference,
+    as in PyTorch without a GPU.
 
     Example:
         >>> import tenora
@@ -61,10 +61,6 @@ class save_on_cpu(saved_tensors_hooks):
     """
 
     def __init__(self, pin_memory: bool = False) -> None:
-        if pin_memory:
-            raise NotImplementedError(
-                "[save_on_cpu] pinned memory is not there yet: got pin_memory=True, expected False. Leave it out."
-            )
         super().__init__(self._pack, self._unpack)
 
     @staticmethod
