@@ -9,8 +9,8 @@ from tenora_engine._processor import check_processor
 check_processor(__path__)
 
 from tenora_engine import _engine  # noqa: E402 - the native module only on a processor that can run it
-from tenora_engine._decorate import decorate  # noqa: E402
-from tenora_engine._engine import *  # noqa: E402, F403
+from tenora_engine._decorate import decorate  # noqa: E402 - imports the native module
+from tenora_engine._engine import *  # noqa: E402, F403 - the native module again: its public names are this room's
 # isort: on
 
 _engine.set_decorator(decorate)
