@@ -61,21 +61,24 @@ void check_result(Call& c) {
     }
 }
 
+// Whether calls are recorded, for the duration of a block.
+struct GradMode {
+    bool old = modes().grad;
+    explicit GradMode(bool grad) { modes().grad = grad; }
+    ~GradMode() { modes().grad = old; }
+    GradMode(const GradMode&) = delete;
+};
+
 void run_function(Call& c) {
     if (!hooks().call_function)
         fail(
             ErrorKind::NotSupported, "unsupported", c.op.display(),
             "its Python function is not connected: got no caller, expected tenora_ops. Import tenora first.");
     // With rules the op is one node on the tape: what its Python calls is not recorded.
-    bool grad = modes().grad;
-    modes().grad = grad && !c.op.has_rules;
-    try {
+    {
+        GradMode quiet(modes().grad && !c.op.has_rules);
         hooks().call_function(c.op, c.in, c.infer.attr, c.result);
-    } catch (...) {
-        modes().grad = grad;
-        throw;
     }
-    modes().grad = grad;
     c.recording = !c.op.has_rules;
     check_result(c);
 }
@@ -206,7 +209,8 @@ TensorRef recorded_cast(Tensor* t, DType dtype) {
     Operand in(t);
     Attr attr[] = {attr_dtype(dtype), attr_none(), attr_bool(false)};
     TensorRef out;
-    call(find_op("to")->id, {&in, 1}, attr, &out);
+    static const OpId to = find_op("to")->id;
+    call(to, {&in, 1}, attr, &out);
     return out;
 }
 
