@@ -220,6 +220,7 @@ def _one_hot(tensor: Any, num_classes: int) -> Any:
     return ops.to(ops.eq(ops.unsqueeze(tensor, -1), classes), _engine.int64)
 
 
+# Shapes of labels, and num_classes where it is given.
 HOT: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((5,), ()),
     ((2, 3), (4,)),
@@ -234,17 +235,7 @@ one_hot = op(
     family=Family("one_hot", "", "", "", vectors, ("int64",), tolerance="exact"),
     function=_one_hot,
     differentiable=False,
-    samples=lambda draw: [
-        sample(draw.indices(4, *shape), *classes)
-        for shape, classes in (
-            ((5,), ()),
-            ((2, 3), (4,)),
-            ((), (6,)),
-            ((0,), (3,)),
-            ((2, 1, 2), (-1,)),
-            ((1, 2, 2, 3), ()),
-        )
-    ],
+    samples=lambda draw: [sample(draw.indices(4, *shape), *classes) for shape, classes in HOT],
     oracle=lambda x, n=-1: np.eye(int(x.max()) + 1 if n == -1 else n, dtype=np.int64)[x],
     doc="A new last dim with 1 at the class that tensor names, 0 elsewhere.",
     example="tenora.nn.functional.one_hot(tenora.tensor([0, 2]))",

@@ -14,6 +14,7 @@ from typing import Any
 from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops import linalg_steps
+from tenora_ops.checks import ints
 from tenora_ops.formula import conj, is_complex, ops
 from tenora_ops.lazy import decompositions, np
 from tenora_ops.linalg_rules import (
@@ -120,7 +121,7 @@ def _vector_oracle(x: Any, p: Any = 2, dim: Any = None, keepdim: bool = False, d
 
 
 def _dims(dim: Any) -> tuple[int, ...] | None:
-    return dim if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)
+    return None if dim is None else ints(dim)
 
 
 def vector_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None) -> Any:

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_ops.checks import wrap_dims
 from tenora_ops.formula import ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -428,18 +429,7 @@ basic_index = op(
 
 
 def _flipped(input: Any, dims: Any) -> Any:
-    given = (dims,) if isinstance(dims, int) else tuple(dims)
-    rank = max(input.ndim, 1)  # a 0-d tensor counts as one dimension
-    for dim in given:
-        if not -rank <= dim < rank:
-            raise IndexError(
-                f"[flip] dimension out of range: got {dim}, expected {-rank} to {rank - 1} for a tensor of rank "
-                f"{input.ndim}. Pass a dimension the tensor has."
-            )
-    if len({dim % rank for dim in given}) < len(given):
-        raise RuntimeError(
-            f"[flip] dimension appears twice: got {given}, expected distinct dimensions. Name each dimension once."
-        )
+    given = wrap_dims("flip", dims, input.ndim)
     for dim in given if input.ndim else ():
         input = ops.slice(input, dim, None, None, -1)
     return ops.clone(input)

@@ -15,7 +15,7 @@ from tenora_ops.formula import is_number, ops
 from tenora_ops.lazy import special
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
-from tenora_ops.samples import Domain, Draw, Sample, sample
+from tenora_ops.samples import FEW_PAIRS, Domain, Draw, Sample, sample
 
 POLYNOMIAL = Family(
     "polynomial",
@@ -39,15 +39,7 @@ def degrees(draw: Draw) -> Iterable[Sample]:
     def whole(*shape: int) -> Any:
         return draw.rng.integers(0, 6, shape).astype(draw.array().dtype)
 
-    pairs = (
-        ((5,), (5,)),
-        ((3, 4), (4,)),
-        ((), ()),
-        ((0,), (1,)),
-        ((2, 3, 2, 2), (2,)),
-        ((1, 2, 1, 3, 2), (3, 1)),
-    )
-    found = [sample(draw.array(*a), whole(*b)) for a, b in pairs]
+    found = [sample(draw.array(*a), whole(*b)) for a, b in FEW_PAIRS]
     return [*found, sample(draw.array(5), 3), sample(0.5, whole(5))]
 
 

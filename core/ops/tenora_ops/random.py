@@ -16,6 +16,7 @@ import math
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import ints
 from tenora_ops.formula import max_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -94,7 +95,7 @@ random_bits = op(
 
 def _uniform(size: Any, dtype: Any, generator: Any, device: Any) -> Any:
     """Uniform numbers by the formula of their dtype."""
-    size = (size,) if isinstance(size, int) else tuple(size)
+    size = ints(size)
     if dtype == _engine.float64:
         bits = ops.random_bits((*size, 2), generator=generator, device=device)
         high = ops.to(ops.floor_divide(ops.select(bits, -1, 0), 2**5), dtype)
@@ -132,7 +133,7 @@ rand = op(
 
 
 def _randn(size: Any, generator: Any, dtype: Any, device: Any) -> Any:
-    size = (size,) if isinstance(size, int) else tuple(size)
+    size = ints(size)
     dtype = dtype or _engine.default_dtype()
     wide = _engine.float64 if dtype == _engine.float64 else _engine.float32
     count = math.prod(size)
@@ -167,7 +168,7 @@ def _whole(bits_pairs: Any) -> Any:
 
 
 def _randint(low: int, high: int, size: Any, generator: Any, dtype: Any, device: Any) -> Any:
-    size = (size,) if isinstance(size, int) else tuple(size)
+    size = ints(size)
     span = high - low
     if span <= 0:
         raise RuntimeError(

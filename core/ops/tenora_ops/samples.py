@@ -51,6 +51,15 @@ PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
     ((2, 0, 3), (3,)),
     ((), ()),
 )
+#: The pairs for ops of which a case is dear.
+FEW_PAIRS: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...] = (
+    ((5,), (5,)),
+    ((3, 4), (4,)),
+    ((), ()),
+    ((0,), (1,)),
+    ((2, 3, 2, 2), (2,)),
+    ((1, 2, 1, 3, 2), (3, 1)),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,6 +129,10 @@ def _moments(x: Any, dim: Any, keepdim: bool, correction: Any, root: bool) -> An
     return np.sqrt(spread) if root else spread, reduced(exact_mean, x, dim, keepdim)
 
 
+def _with_mean(spread: Any, x: Any, dim: Any, correction: Any, keepdim: bool) -> tuple[Any, Any]:
+    return spread(x, dim, correction=correction, keepdim=keepdim), ops.mean(x, dim, keepdim)
+
+
 CORRECTED = "input: Tensor, dim: int[]? = None, *, correction: float? = 1.0, keepdim: bool = False"
 UNBIASED = "input: Tensor, dim: int[]? = None, unbiased: bool = True, keepdim: bool = False"
 
@@ -149,10 +153,7 @@ var_mean = op(
     family=COMPOSITE,
     dtypes=REALS,
     samples=corrections,
-    composite=lambda x, dim, correction, keepdim: (
-        ops.var(x, dim, correction=correction, keepdim=keepdim),
-        ops.mean(x, dim, keepdim),
-    ),
+    composite=lambda x, dim, correction, keepdim: _with_mean(ops.var, x, dim, correction, keepdim),
     tolerance="statistics",
     oracle=lambda x, dim=None, correction=1, keepdim=False: _moments(x, dim, keepdim, correction, False),
     doc="var and mean.",
@@ -163,9 +164,8 @@ var_mean_unbiased = op(
     family=COMPOSITE,
     dtypes=REALS,
     samples=unbiased,
-    composite=lambda x, dim, unbiased, keepdim: (
-        ops.var(x, dim, correction=1.0 if unbiased else 0.0, keepdim=keepdim),
-        ops.mean(x, dim, keepdim),
+    composite=lambda x, dim, unbiased, keepdim: _with_mean(
+        ops.var, x, dim, 1.0 if unbiased else 0.0, keepdim
     ),
     tolerance="statistics",
     oracle=lambda x, dim=None, unbiased=True, keepdim=False: _moments(x, dim, keepdim, int(unbiased), False),
@@ -178,10 +178,7 @@ std_mean = op(
     family=COMPOSITE,
     dtypes=REALS,
     samples=corrections,
-    composite=lambda x, dim, correction, keepdim: (
-        ops.std(x, dim, correction=correction, keepdim=keepdim),
-        ops.mean(x, dim, keepdim),
-    ),
+    composite=lambda x, dim, correction, keepdim: _with_mean(ops.std, x, dim, correction, keepdim),
     tolerance="statistics",
     oracle=lambda x, dim=None, correction=1, keepdim=False: _moments(x, dim, keepdim, correction, True),
     doc="std and mean.",
@@ -192,9 +189,8 @@ std_mean_unbiased = op(
     family=COMPOSITE,
     dtypes=REALS,
     samples=unbiased,
-    composite=lambda x, dim, unbiased, keepdim: (
-        ops.std(x, dim, correction=1.0 if unbiased else 0.0, keepdim=keepdim),
-        ops.mean(x, dim, keepdim),
+    composite=lambda x, dim, unbiased, keepdim: _with_mean(
+        ops.std, x, dim, 1.0 if unbiased else 0.0, keepdim
     ),
     tolerance="statistics",
     oracle=lambda x, dim=None, unbiased=True, keepdim=False: _moments(x, dim, keepdim, int(unbiased), True),

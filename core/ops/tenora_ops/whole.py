@@ -15,6 +15,7 @@ from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
 from tenora_ops.samples import (
     ALL,
+    FEW_PAIRS,
     FLOATING,
     INTEGERS,
     NONZERO,
@@ -112,15 +113,7 @@ lcm = op(
 def shifts(draw: Draw) -> Iterable[Sample]:
     """By as many places as the widest type has, and by negative ones."""
     places = Domain(-2.0 if draw.dtype in SIGNED else 0.0, 9.0)
-    pairs = (
-        ((5,), (5,)),
-        ((3, 4), (4,)),
-        ((), ()),
-        ((0,), (1,)),
-        ((2, 3, 2, 2), (2,)),
-        ((1, 2, 1, 3, 2), (3, 1)),
-    )
-    found = [sample(draw.array(*a), draw.array(*b, domain=places)) for a, b in pairs]
+    found = [sample(draw.array(*a), draw.array(*b, domain=places)) for a, b in FEW_PAIRS]
     far = np.array([0, 1, 7, 8, 15, 16, 31, 32, 63, 64]).astype(draw.array().dtype)
     return [
         *found,

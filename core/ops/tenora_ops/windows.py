@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tenora_ops.checks import ints
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 
@@ -106,7 +107,7 @@ def spread(name: str, what: str, value: Any, n: int, least: int) -> Sizes:
     Raises:
         RuntimeError: another number of items, or one that is too small.
     """
-    given = (value,) if isinstance(value, int) else tuple(value)
+    given = ints(value)
     if len(given) not in (1, n):
         raise RuntimeError(
             f"[{name}] wrong number of items in {what}: got {given}, expected 1 or {n}. Give one number per "

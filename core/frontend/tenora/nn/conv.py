@@ -12,13 +12,7 @@ from .. import creation
 from . import functional, init
 from .module import Module
 from .parameter import Parameter
-
-Sizes = int | tuple[int, ...]
-
-
-def _each(value: Sizes, dims: int) -> tuple[int, ...]:
-    """One number per spatial dim."""
-    return (value,) * dims if isinstance(value, int) else tuple(value)
+from .sizes import Sizes, per_dim
 
 
 class _Conv(Module):
@@ -49,11 +43,11 @@ class _Conv(Module):
         self._check(in_channels, out_channels, groups, padding, stride, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels
-        self.kernel_size = _each(kernel_size, self.dims)
-        self.stride = _each(stride, self.dims)
-        self.padding = padding if isinstance(padding, str) else _each(padding, self.dims)
-        self.dilation = _each(dilation, self.dims)
-        self.output_padding = _each(output_padding, self.dims)
+        self.kernel_size = per_dim(kernel_size, self.dims)
+        self.stride = per_dim(stride, self.dims)
+        self.padding = padding if isinstance(padding, str) else per_dim(padding, self.dims)
+        self.dilation = per_dim(dilation, self.dims)
+        self.output_padding = per_dim(output_padding, self.dims)
         self.groups = groups
         self.padding_mode = padding_mode
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
@@ -82,7 +76,7 @@ class _Conv(Module):
         if isinstance(padding, str):
             if self.transposed or padding not in ("same", "valid"):
                 raise ValueError(f"[{name}] padding: got {padding!r}, expected numbers, 'same' or 'valid'.")
-            if padding == "same" and max(_each(stride, self.dims)) > 1:
+            if padding == "same" and max(per_dim(stride, self.dims)) > 1:
                 raise ValueError(f"[{name}] padding='same': got stride {stride}, expected stride 1.")
 
     def reset_parameters(self) -> None:
@@ -100,7 +94,7 @@ class _Conv(Module):
         if isinstance(self.padding, str):
             totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             return [amount for total in reversed(totals) for amount in (total // 2, total - total // 2)]
-        return [amount for amount in reversed(_each(self.padding, self.dims)) for _ in range(2)]
+        return [amount for amount in reversed(per_dim(self.padding, self.dims)) for _ in range(2)]
 
     def forward(self, input: Tensor) -> Tensor:
         """Convolves `input` (N, C, spatial...) or (C, spatial...)."""

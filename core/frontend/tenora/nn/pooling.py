@@ -9,8 +9,7 @@ from tenora_engine import Tensor
 
 from . import functional
 from .module import Module
-
-Sizes = int | tuple[int, ...]
+from .sizes import Sizes, per_dim
 
 
 class _MaxPool(Module):
@@ -80,12 +79,9 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
-        self.kernel_size = self._each(kernel_size)
-        self.stride = self._each(kernel_size if stride is None else stride)
-        self.padding = self._each(padding)
-
-    def _each(self, value: Sizes) -> tuple[int, ...]:
-        return (value,) * self.dims if isinstance(value, int) else tuple(value)
+        self.kernel_size = per_dim(kernel_size, self.dims)
+        self.stride = per_dim(kernel_size if stride is None else stride, self.dims)
+        self.padding = per_dim(padding, self.dims)
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Any = None) -> Tensor:
         """Zeros with `input` at `indices`, as max pooling gave them."""
@@ -139,10 +135,9 @@ class AvgPool1d(Module):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
-        self.kernel_size = (kernel_size,) if isinstance(kernel_size, int) else tuple(kernel_size)
-        steps = self.kernel_size if stride is None else stride
-        self.stride = (steps,) if isinstance(steps, int) else tuple(steps)
-        self.padding = (padding,) if isinstance(padding, int) else tuple(padding)
+        self.kernel_size = per_dim(kernel_size, 1)
+        self.stride = self.kernel_size if stride is None else per_dim(stride, 1)
+        self.padding = per_dim(padding, 1)
         self.ceil_mode = ceil_mode
         self.count_include_pad = count_include_pad
 

@@ -9,8 +9,7 @@ from tenora_engine import Tensor
 
 from .functional_padding import pad as pad_around
 from .module import Module
-
-Sizes = int | tuple[int, ...]
+from .sizes import Sizes, per_dim
 
 
 class _Pad(Module):
@@ -21,7 +20,7 @@ class _Pad(Module):
 
     def __init__(self, padding: Sizes) -> None:
         super().__init__()
-        self.padding = (padding,) * (2 * self.dims) if isinstance(padding, int) else tuple(padding)
+        self.padding = per_dim(padding, 2 * self.dims)
 
     def forward(self, input: Tensor) -> Tensor:
         """Pads the last dims of `input`."""
