@@ -3,7 +3,7 @@
     python ci/run_jobs.py test              what `make test` runs
     python ci/run_jobs.py ci                the jobs whose folders were touched, then the heavy job of the day
     python ci/run_jobs.py check-all         every job; writes the last green dates into docs/figures.md
-    python ci/run_jobs.py job NAME...       single jobs
+    python ci/run_jobs.py job NAME...       single jobs; writes their green dates likewise
     python ci/run_jobs.py list
 
 - Every step counts: a crash, a time-out or a group in which no test ran is a failure.
@@ -199,10 +199,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return command_ci(
                 others, list(heavy.values()), Budget(CI_MINUTES, options.started), options.test_exit
             )
-        case "job":
-            return finish(run_jobs([everything[name] for name in options.names])[0])
-        case "check-all":
-            total, green = run_jobs(list(everything.values()))
+        case "job" | "check-all":
+            names = options.names if options.what == "job" else list(everything)
+            total, green = run_jobs([everything[name] for name in names])
             job_figures.write(ROOT / "docs" / "figures.md", list(everything), green)
             return finish(total)
     for job in everything.values():
