@@ -47,10 +47,9 @@ def test_no_command_and_a_wrong_one(capsys):
 
 def test_ops(capsys):
     assert main(["ops", "--count"]) == 0
-    count = int(capsys.readouterr().out)
-    assert count == len(opset.names()) >= 60
+    assert int(capsys.readouterr().out) >= 260
     assert main(["ops"]) == 0
-    assert len(capsys.readouterr().out.split()) == count
+    assert capsys.readouterr().out.split() == opset.names()
     assert main(["ops", "add"]) == 0
     assert capsys.readouterr().out.startswith("add(input, other, out")
     assert main(["ops", "sofmax"]) == 1

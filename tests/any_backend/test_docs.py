@@ -13,6 +13,7 @@ import pytest
 from conftest import pip_install, run_python
 
 import tenora  # noqa: F401 - the examples run where the ops are declared, as in any program
+from tenora_ops.census import census
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -113,3 +114,8 @@ def test_examples_of_docstrings(module, monkeypatch):
     monkeypatch.delenv("TENORA_BACKEND", raising=False)
     result = doctest.testmod(importlib.import_module(module), optionflags=doctest.ELLIPSIS)
     assert result.failed == 0
+
+
+def test_the_changelog_promises_no_more_ops_than_there_are():
+    told = re.search(r"About (\d+) public ops", (ROOT / "CHANGELOG.md").read_text())
+    assert told and 0 <= census().ops - int(told[1]) < 30

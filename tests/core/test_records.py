@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import pytest
 
 import tenora
 import tenora_ops
+from tenora.cli import main
+from tenora_ops.census import census
 from tenora_ops.record import Record, RecordError
 from tenora_ops.samples import Draw
 from tenora_ops.schema import SchemaError, parse
@@ -17,10 +20,74 @@ from tenora_ops.tolerance import TOLERANCES
 
 RECORDS = tenora_ops.records()
 NAMES = [r.name for r in RECORDS]
+NEG = tenora_ops.record("neg")
+
+#: Functions of two modules that share a name and are ops of their own.
+NAMESAKES = {
+    "norm": "linalg.norm judges matrices and vectors by rank, norm sums over what is there",
+}
 
 
 def test_there_are_enough() -> None:
-    assert len(RECORDS) >= 260
+    assert census().ops >= 260
+
+
+def test_each_record_and_alias_is_counted_once() -> None:
+    found = census()
+    records = [getattr(found, name) for name in type(found).__dataclass_fields__ if name != "aliases"]
+    assert sum(map(len, records)) == len(RECORDS)
+    assert len(set(found.functions)) == len(found.functions)
+    assert not set(found.functions) & {*found.methods, *found.aliases, *found.renamed}
+
+
+@pytest.mark.parametrize(
+    "face",
+    [
+        {"public": ""},
+        {"public": "", "inplace": "counted_twice_"},
+        {"public": "tanh"},
+        {"public": "", "method": "tanh"},
+        {"public": "", "attribute": "counted_twice"},
+        {"renames": "tanh"},
+    ],
+    ids=["internal", "in place", "overload", "overload as a method", "property", "second name"],
+)
+def test_what_is_no_op_of_its_own_does_not_count(face: dict[str, object]) -> None:
+    """A record that brings no new public op leaves the number as it is; one that does raises it by one."""
+    before = census().ops
+    given = {field.name: getattr(NEG, field.name) for field in dataclasses.fields(NEG) if field.init}
+    given |= {"signature": "counted_twice(input: Tensor) -> Tensor", "method": False, "inplace": False}
+    given |= {"public": "counted_twice", "operator": "", "aliases": ("counted_again",)}
+    assert census([*RECORDS, Record(**given)]).ops == before + 1
+    assert census([*RECORDS, Record(**(given | face))]).ops == before
+
+
+def test_second_names_are_declared() -> None:
+    """What says that it renames names a public op; namesakes in two modules are declared, or stand in NAMESAKES."""
+    public = {r.public for r in RECORDS if not r.renames}
+    assert {r.renames for r in RECORDS if r.renames} <= public
+    assert [
+        r.name for r in RECORDS if re.search(r"under its \w+ name", r.doc) and r.public and not r.renames
+    ] == [
+        "max_other",
+        "min_other",
+    ]  # overloads of max and min
+    modules: dict[str, set[str]] = {}
+    for record in RECORDS:
+        if record.public and not record.renames:
+            modules.setdefault(record.short, set()).add(record.public)
+    assert {short for short, names in modules.items() if len(names) > 1} == set(NAMESAKES)
+
+
+def test_the_command_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["ops", "--count"]) == 0
+    assert int(capsys.readouterr().out) == census().ops
+    assert main(["ops", "--count", "--verbose"]) == 0
+    shown = capsys.readouterr().out
+    assert (
+        f"{len(census().internal)}   records: internal" in shown
+        and f"{len(census().aliases)}   aliases" in shown
+    )
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=NAMES)

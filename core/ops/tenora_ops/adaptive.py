@@ -176,6 +176,7 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         doc="The largest element of windows as in adaptive_avg_pool, and its position in the flattened dims.",
         example=f"tenora.nn.functional.adaptive_max_pool{n}d_with_indices(tenora.ones({shape}), 2)",
         public=f"nn.functional.adaptive_max_pool{n}d_with_indices",
+        renames=f"nn.functional.adaptive_max_pool{n}d",
         result=("values", "indices"),
     )
     values = op(

@@ -101,6 +101,7 @@ cholesky = op(
     example="tenora.cholesky(tenora.eye(3))",
     method=True,
     out=True,
+    renames="linalg.cholesky",
 )
 
 
@@ -320,6 +321,7 @@ qr = op(
     example="tenora.qr(tenora.eye(3)).Q",
     method=True,
     result=("Q", "R"),
+    renames="linalg.qr",
 )
 
 
@@ -489,6 +491,7 @@ svd = op(
     example="tenora.svd(tenora.eye(3)).V",
     method=True,
     result=("U", "S", "V"),
+    renames="linalg.svd",
 )
 
 

@@ -109,6 +109,7 @@ orgqr = op(
     doc="linalg.householder_product under its older name.",
     example="tenora.orgqr(tenora.eye(3), tenora.zeros(3))",
     method=True,
+    renames="linalg.householder_product",
 )
 
 
@@ -205,6 +206,7 @@ lu = op(
     doc="linalg.lu_factor under its older name.",
     example="tenora.lu(tenora.eye(3))[0]",
     method=True,
+    renames="linalg.lu_factor",
 )
 frobenius_norm = op(
     "frobenius_norm(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
@@ -276,4 +278,5 @@ chain_matmul = op(
     oracle=_products,
     doc="The product of matrices in the cheapest order: linalg.multi_dot under its older name.",
     example="tenora.chain_matmul(tenora.ones(2, 3), tenora.ones(3, 4))",
+    renames="linalg.multi_dot",
 )

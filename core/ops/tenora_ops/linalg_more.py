@@ -79,6 +79,7 @@ matrix_power = op(
     doc="linalg.matrix_power under its older name.",
     example="tenora.matrix_power(tenora.eye(2), 3)",
     method=True,
+    renames="linalg.matrix_power",
 )
 
 
@@ -240,6 +241,7 @@ cross = op(
     doc="The cross product along a dim, the first of length 3 without one.",
     example="tenora.cross(tenora.tensor([1, 0, 0]), tenora.tensor([0, 1, 0]))",
     method=True,
+    renames="linalg.cross",
 )
 linalg_diagonal = op(
     "linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor",
@@ -258,6 +260,7 @@ linalg_diagonal = op(
     doc="The diagonals of matrices.",
     example="tenora.linalg.diagonal(tenora.eye(3))",
     public="linalg.diagonal",
+    renames="diagonal",
 )
 
 
@@ -328,6 +331,7 @@ vander = op(
     oracle=lambda x, N=None, increasing=False: _vander_oracle(x, N, increasing),
     doc="A matrix whose columns are the powers of x, the highest first unless increasing.",
     example="tenora.vander(tenora.tensor([1.0, 2.0, 3.0]))",
+    renames="linalg.vander",
 )
 
 
@@ -377,6 +381,7 @@ matrix_exp = op(
     doc="linalg.matrix_exp under its older name.",
     example="tenora.matrix_exp(tenora.zeros(2, 2))",
     method=True,
+    renames="linalg.matrix_exp",
 )
 
 

@@ -463,6 +463,7 @@ pinverse = op(
     doc="linalg.pinv under its older name.",
     example="tenora.pinverse(tenora.ones(2, 3))",
     method=True,
+    renames="linalg.pinv",
 )
 
 

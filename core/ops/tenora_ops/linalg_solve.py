@@ -304,6 +304,7 @@ inverse = op(
     example="tenora.inverse(tenora.eye(2))",
     method=True,
     out=True,
+    renames="linalg.inv",
 )
 
 
@@ -361,6 +362,7 @@ det = op(
     doc="linalg.det under its shorter name.",
     example="tenora.det(tenora.eye(2))",
     method=True,
+    renames="linalg.det",
 )
 
 
@@ -408,6 +410,7 @@ slogdet = op(
     example="tenora.slogdet(tenora.eye(2)).sign",
     method=True,
     result=("sign", "logabsdet"),
+    renames="linalg.slogdet",
 )
 
 
@@ -486,6 +489,7 @@ lu_solve = op(
     doc="linalg.lu_solve under its older name.",
     example="tenora.lu_solve(tenora.ones(2, 1), *tenora.linalg.lu_factor(tenora.eye(2)))",
     method=True,
+    renames="linalg.lu_solve",
 )
 
 

@@ -294,6 +294,7 @@ def _declare_max(n: int) -> tuple[OpFunction, OpFunction]:
         doc="The largest element of each window, and its position in the flattened spatial dims.",
         example=f"tenora.nn.functional.max_pool{n}d_with_indices{call}",
         public=f"nn.functional.max_pool{n}d_with_indices",
+        renames=f"nn.functional.max_pool{n}d",
         result=("values", "indices"),
     )
     values = op(

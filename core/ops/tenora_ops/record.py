@@ -69,7 +69,8 @@ class Record:
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
-    `operator` slot, `aliases`, `result` names.
+    `operator` slot, `aliases`, `result` names. `renames`: the public name of the op that this record gives a second
+    name or an argument form; such a record is no op of its own (`census.py`).
 
     Raises:
         SchemaError: the signature cannot be parsed.
@@ -111,6 +112,7 @@ class Record:
     operator: str = ""
     attribute: str = ""
     aliases: tuple[str, ...] = ()
+    renames: str = ""
     result: tuple[str, ...] = ()
     schema: Schema = field(init=False)
     kind: str = field(init=False)

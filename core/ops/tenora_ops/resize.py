@@ -297,6 +297,7 @@ upsample = op(
     doc="The older name of interpolate.",
     example="tenora.nn.functional.upsample(tenora.ones(1, 1, 2, 2), scale_factor=2)",
     public="nn.functional.upsample",
+    renames="nn.functional.interpolate",
 )
 upsample_nearest = op(
     "upsample_nearest(input: Tensor, size: int[]? = None, scale_factor: float? = None) -> Tensor",
@@ -307,6 +308,7 @@ upsample_nearest = op(
     doc="interpolate in mode 'nearest'.",
     example="tenora.nn.functional.upsample_nearest(tenora.ones(1, 1, 2, 2), scale_factor=2)",
     public="nn.functional.upsample_nearest",
+    renames="nn.functional.interpolate",
 )
 upsample_bilinear = op(
     "upsample_bilinear(input: Tensor, size: int[]? = None, scale_factor: float? = None) -> Tensor",
@@ -317,4 +319,5 @@ upsample_bilinear = op(
     doc="interpolate in mode 'bilinear' with aligned corners.",
     example="tenora.nn.functional.upsample_bilinear(tenora.ones(1, 1, 2, 2), scale_factor=2)",
     public="nn.functional.upsample_bilinear",
+    renames="nn.functional.interpolate",
 )

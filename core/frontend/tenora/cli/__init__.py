@@ -3,7 +3,7 @@
     tenora doctor                        every backend tried in a process of its own, with root causes
     tenora backends                      what is installed
     tenora use NAME | --show | --clear   the backend of this user
-    tenora ops [NAME] [--count]          the operations
+    tenora ops [NAME] [--count]          the operations; how many distinct public ones there are
     tenora explain OP --device D         which code runs, and why
     tenora --version | --include | --cmakedir
 

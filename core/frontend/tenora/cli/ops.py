@@ -7,13 +7,15 @@ from tenora.cli import text
 from tenora.cli.backends import describe_steps
 from tenora_dispatch import UnknownOpError, opset
 from tenora_dispatch.errors import did_you_mean
+from tenora_ops.census import census
 
 
 def add_commands(subcommands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Adds the commands of this file."""
     ops = subcommands.add_parser("ops", help="list the operations")
     ops.add_argument("name", nargs="?", help="print the signature that a kernel of this op has")
-    ops.add_argument("--count", action="store_true", help="print only how many there are")
+    ops.add_argument("--count", action="store_true", help="print only how many distinct public ops there are")
+    ops.add_argument("--verbose", action="store_true", help="and what was not counted")
     ops.set_defaults(run=run_ops)
     explain = subcommands.add_parser("explain", help="say which code computes an op, and why")
     explain.add_argument("op", help="an op's name, as in `tenora ops`")
@@ -23,12 +25,15 @@ def add_commands(subcommands: "argparse._SubParsersAction[argparse.ArgumentParse
 
 
 def run_ops(arguments: argparse.Namespace) -> int:
-    """Prints the ops, their number, or one op's kernel signature."""
+    """Prints all records by name, the number of distinct ops, or one op's kernel signature."""
     if arguments.count:
-        print(len(opset.names()))
+        found = census()
+        print("\n".join(found.lines()) if arguments.verbose else found.ops)
         return 0
     if arguments.name is None:
         print("\n".join(opset.names()))
+        if arguments.verbose:
+            print("", *census().lines(), sep="\n")
         return 0
     schema = opset.find(arguments.name)
     if schema is None:
