@@ -51,6 +51,18 @@ def backends() -> list[BackendRow]:
     return table.rows()
 
 
+def kernels(name: str) -> dict[str, str]:
+    """The ops for which a backend has a kernel of its own, sorted, each with "native" or "python". Loads the backend.
+
+    Raises: `BackendNotFoundError` for an unknown name, or the error that keeps it from loading.
+
+    Example:
+        >>> kernels("reference")["add"]
+        'python'
+    """
+    return dict(sorted(table.ready(name).kernels.items()))
+
+
 def device_types() -> set[str]:
     """The device types that installed backends say they serve; loads nothing."""
     return {kind for row in table.rows() for kind in row.device_types}

@@ -5,7 +5,8 @@
 
 - `core/ops/tenora_ops/functions.pyi`: the public functions.
 - `core/engine/tenora_engine/_methods.pyi`: the Tensor methods that come from records.
-- `docs/ops.md`: the table of all ops.
+- `docs/ops.md`: the table of all ops. Its columns for backends come from `backends/*/kernels.txt`, which
+  `tenora kernels NAME` prints (docs/decisions/0013).
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ import argparse
 import inspect
 import math
 import sys
-from collections.abc import Iterable
+import tomllib
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 
+from tenora_ops.census import census
 from tenora_ops.functions import public_functions
 from tenora_ops.record import OPSET_VERSION, Record, records
 from tenora_ops.samples import ALL
@@ -196,45 +199,90 @@ def dtypes_text(entry: Record) -> str:
 
 
 def gradient_text(entry: Record) -> str:
+    """Up to which order there are gradients, and how: formulas are ops themselves, so what has one has all."""
     if not entry.differentiable:
-        return ""
-    if entry.dynamic_vjp:
-        return "formula, called back"
-    return "formula" if entry.vjp is not None else "through its parts"
-
-
-def kernels_text(entry: Record) -> str:
-    if entry.kind == "kernel":
-        return f"`{entry.kernel}`" if entry.kernel else "required"
-    if entry.kind == "view":
-        return "none (a window)"
-    if entry.kind == "python":
         return "none"
-    return "optional" if entry.overridable else "none"
+    if entry.dynamic_vjp:
+        return "any, formula called back"
+    return "any, formula" if entry.vjp is not None else "any, through its parts"
 
 
-def ops_table() -> str:
-    """docs/ops.md."""
+#: What runs where a backend has no kernel of the op's own.
+WITHOUT_KERNEL = {
+    "kernel": "missing",
+    "view": "view",
+    "structural": "plan",
+    "composite": "composite",
+    "function": "Python",
+    "python": "Python",
+}
+
+
+def implementation_text(entry: Record, kernels: Set[str]) -> str:
+    """What computes the op on a backend with these kernels."""
+    if entry.name in kernels:
+        return "**kernel**"
+    if entry.kernel in kernels:
+        return f"kernel of `{entry.kernel}`"
+    return WITHOUT_KERNEL[entry.kind]
+
+
+def read_kernel_lists(root: Path = ROOT) -> dict[str, frozenset[str]]:
+    """Backend -> its kernels, of the backends that lie in the repository (docs/decisions/0013).
+
+    Raises:
+        FileNotFoundError: a backend lies there without its list.
+    """
+    lists = {}
+    for manifest in sorted(root.glob("backends/*/*/tenora-backend.toml")):
+        name = tomllib.loads(manifest.read_text())["name"]
+        lines = (manifest.parents[1] / "kernels.txt").read_text().splitlines()
+        lists[name] = frozenset(line.split()[0] for line in lines)
+    return lists
+
+
+def ops_page(lists: Mapping[str, Set[str]]) -> str:
+    """docs/ops.md, from the records and the kernel list of each backend."""
     every = records()
+    own = ", ".join(f"{name} {len(kernels)}" for name, kernels in lists.items())
     lines = [
         "# Ops",
         "",
-        "<!-- Written by `python -m tenora_ops.generate` from the op records; do not edit. -->",
+        "<!-- Written by `python -m tenora_ops.generate` from the op records and the backends' kernel lists -->",
         "",
-        f"Op set {OPSET_VERSION}: {len(every)} ops. *Kernel*: `required` of every backend, `optional` where a",
-        "backend may override the composite or plan, else whose kernel runs or why there is none.",
+        f"Op set {OPSET_VERSION}. The distinct public ops, and what is not counted among them:",
         "",
-        "| op | public as | what | kind | dtypes tried | gradient | kernel |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "```text",
+        *census().lines(),
+        "```",
+        "",
+        "- *Gradient*: the order up to which there are gradients. A formula is made of ops with formulas of their",
+        "  own, so what has a first gradient has all; first and second are compared with finite differences.",
+        "- *Tolerance*: the class within which every backend must agree with the op's oracle.",
+        f"- One column for each backend of this repository (kernels of their own: {own}):",
+        "  **kernel** where it brings one, which then runs for the dtypes that `tenora explain` tells; else what runs",
+        "  in its place. A *composite* is a Program of other ops, a *plan* is the engine's own (allocation, copies,",
+        "  windows), a *view* computes nothing, *Python* calls other ops; a backend may override most of these.",
+        "",
+        f"| op | public as | what | dtypes tried | gradient | tolerance | {' | '.join(lists)} |",
+        f"| {' | '.join(['---'] * (6 + len(lists)))} |",
     ]
     for entry in every:
         faces = [f"`{entry.public}`"] if entry.public else []
         faces += [f"`x.{entry.method_name}`"] if entry.method else []
-        faces += [f"`x.{entry.inplace_name}`"] if entry.inplace else []
+        faces += [f"`x.{entry.inplace_name}`"] if entry.inplace and entry.inplace_name[0] != "_" else []
         faces += [f"`x.{entry.attribute}`"] if entry.attribute else []
         what = entry.doc.replace("|", "\\|")
-        row = (f"`{entry.name}`", " ".join(faces), what, entry.kind, dtypes_text(entry), gradient_text(entry))
-        lines.append(f"| {' | '.join(row)} | {kernels_text(entry)} |")
+        row = [
+            f"`{entry.name}`",
+            " ".join(faces),
+            what,
+            dtypes_text(entry),
+            gradient_text(entry),
+            entry.tolerance,
+        ]
+        row += [implementation_text(entry, kernels) for kernels in lists.values()]
+        lines.append(f"| {' | '.join(row)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -243,7 +291,7 @@ def derived() -> dict[Path, str]:
     return {
         ROOT / "core/ops/tenora_ops/functions.pyi": functions_stub(),
         ROOT / "core/engine/tenora_engine/_methods.pyi": methods_stub(),
-        ROOT / "docs/ops.md": ops_table(),
+        ROOT / "docs/ops.md": ops_page(read_kernel_lists()),
     }
 
 

@@ -2,6 +2,7 @@
 
     tenora doctor                        every backend tried in a process of its own, with root causes
     tenora backends                      what is installed
+    tenora kernels NAME                  the ops that a backend computes with kernels of its own
     tenora use NAME | --show | --clear   the backend of this user
     tenora ops [NAME] [--count]          the operations; how many distinct public ones there are
     tenora explain OP --device D         which code runs, and why

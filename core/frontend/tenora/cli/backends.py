@@ -1,4 +1,4 @@
-"""`tenora backends` and `tenora use`: what is installed, and which one this user wants."""
+"""`tenora backends`, `kernels` and `use`: what is installed, what it computes itself, which one this user wants."""
 
 import argparse
 
@@ -12,6 +12,11 @@ def add_commands(subcommands: "argparse._SubParsersAction[argparse.ArgumentParse
     """Adds the commands of this file."""
     listing = subcommands.add_parser("backends", help="list the installed backends")
     listing.set_defaults(run=run_backends)
+    kernels = subcommands.add_parser(
+        "kernels", help="list the ops for which a backend has a kernel of its own"
+    )
+    kernels.add_argument("name", help="a backend's name, as in `tenora backends`")
+    kernels.set_defaults(run=run_kernels)
     use = subcommands.add_parser("use", help="choose the backend of this user")
     use.add_argument("name", nargs="?", help="a backend's name, as in `tenora backends`")
     use.add_argument("--device", help="only for this device type")
@@ -32,6 +37,13 @@ def run_backends(arguments: argparse.Namespace) -> int:
         if row.cause:
             print(f"\n{row.name} is {row.state}:\n{text.indented(str(row.cause))}")
     print("\n* computes on that device now; `tenora use --show` says why, `tenora doctor` tries them all.")
+    return 0
+
+
+def run_kernels(arguments: argparse.Namespace) -> int:
+    """Loads a backend and prints a line for each kernel that it registered: the op, and "native" or "python"."""
+    for op, how in tenora_dispatch.kernels(arguments.name).items():
+        print(op, how)
     return 0
 
 
