@@ -219,7 +219,8 @@ OpId need_core(OpId id, const char* name, std::string_view user_op) {
 std::vector<std::string> rule_names() {
     std::vector<std::string> names;
     for (const RuleName& r : dtype_rules()) names.push_back(text("dtype:", r.name));
-    for (auto table : {basic_shape_rules(), view_shape_rules(), matmul_shape_rules(), index_shape_rules()})
+    for (auto table : {basic_shape_rules(), view_shape_rules(), matmul_shape_rules(), index_shape_rules(),
+                       window_shape_rules()})
         for (const RuleName& r : table) names.push_back(text("shape:", r.name));
     for (const Prepare& p : prepares()) names.push_back(text("prepare:", p.name));
     for (auto table : {layout_plans(), creation_plans(), adjoint_plans()})

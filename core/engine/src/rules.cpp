@@ -147,7 +147,8 @@ DTypeRule find_dtype_rule(std::string_view name) {
 }
 
 ShapeRule find_shape_rule(std::string_view name) {
-    for (auto table : {basic_shape_rules(), view_shape_rules(), matmul_shape_rules(), index_shape_rules()})
+    for (auto table : {basic_shape_rules(), view_shape_rules(), matmul_shape_rules(), index_shape_rules(),
+                       window_shape_rules()})
         for (const RuleName& r : table)
             if (r.name == name) return r.rule;
     return nullptr;

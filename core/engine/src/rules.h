@@ -16,6 +16,7 @@ std::span<const RuleName> basic_shape_rules();
 std::span<const RuleName> view_shape_rules();
 std::span<const RuleName> matmul_shape_rules();
 std::span<const RuleName> index_shape_rules();
+std::span<const RuleName> window_shape_rules();
 
 template <class... T>
 [[noreturn]] void refuse(const Infer& c, ErrorKind kind, const char* code, const T&... parts) {
