@@ -284,6 +284,17 @@ void adaptive_pool(Infer& c) {
     c.work = double(first_tensor(c)->numel) / 2;
 }
 
+template <int N>
+void adaptive_avg_pool_backward(Infer& c) {
+    Rule r{c, text("adaptive_avg_pool", N, "d")};
+    std::span<const int64_t> g = r.input(0, N), x = r.input(1, N);
+    size_t kept = x.size() - size_t(N);
+    if (g.size() != x.size() || !std::equal(x.begin(), x.begin() + std::ptrdiff_t(kept), g.begin()))
+        r.refuse("gradient does not fit: got ", Tuple{g}, " for input ", Tuple{x},
+                 ", expected the same batch and channels. Pass the gradient of this op's result.");
+    set_shape(c.out[0], x);
+}
+
 // ---- windows as columns ----
 // Attributes from `first` on: kernel_size, dilation, padding, stride.
 Sizes<2> positions(const Rule& r, size_t first, std::span<const int64_t> size, Sizes<2>& kernel) {
@@ -363,6 +374,9 @@ constexpr RuleName kRules[] = {
     {"adaptive_avg_pool1d", adaptive_pool<1, false>},
     {"adaptive_avg_pool2d", adaptive_pool<2, false>},
     {"adaptive_avg_pool3d", adaptive_pool<3, false>},
+    {"adaptive_avg_pool1d_backward", adaptive_avg_pool_backward<1>},
+    {"adaptive_avg_pool2d_backward", adaptive_avg_pool_backward<2>},
+    {"adaptive_avg_pool3d_backward", adaptive_avg_pool_backward<3>},
     {"adaptive_max_pool1d", adaptive_pool<1, true>},
     {"adaptive_max_pool2d", adaptive_pool<2, true>},
     {"adaptive_max_pool3d", adaptive_pool<3, true>},
