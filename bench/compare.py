@@ -34,6 +34,11 @@ class Worker:
             raise RuntimeError(f"[bench] worker {self.name}: ended with exit code {self._process.wait()}.")
         return dict(json.loads(line))
 
+    def kill(self) -> None:
+        """Ends the process at once."""
+        self._process.kill()
+        self._process.wait(timeout=30)
+
     def close(self) -> None:
         """Ends the process."""
         assert self._process.stdin is not None
@@ -74,9 +79,16 @@ def check_agreement(ours: Worker, theirs: Worker, case: str, tolerance: float = 
     np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance, err_msg=f"case {case}: results differ")
 
 
-def compare(ours: Worker, theirs: Worker, case: str, rounds: int = 21, seconds: float = 0.06) -> Comparison:
+def compare(
+    ours: Worker,
+    theirs: Worker,
+    case: str,
+    rounds: int = 21,
+    seconds: float = 0.06,
+    tolerance: float = 1e-4,
+) -> Comparison:
     """Times `case` on both sides, alternating, after checking that they agree."""
-    check_agreement(ours, theirs, case)
+    check_agreement(ours, theirs, case, tolerance)
     repeats = {worker: _calibrate(worker, case, seconds) for worker in (ours, theirs)}
     times: dict[Worker, list[float]] = {ours: [], theirs: []}
     for number in range(rounds):

@@ -3,8 +3,8 @@
     python -m bench.worker FRAMEWORK [BACKEND]
 
 Reads JSON lines `{"case": name, "repeat": n}` and answers `{"seconds": s}`, or `{"case": name, "result": true}` and
-answers `{"result": [...]}`. With `"python_thread": true` a second thread runs Python code
-meanwhile and its speed is told too.
+answers `{"result": [...]}`; the case "op NAME" is a row of `bench/op_rows.py`. With `"python_thread": true` a second
+thread runs Python code meanwhile and its speed is told too.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import threading
 import time
 from typing import Any
 
-from bench.cases import CASES, Case
+from bench.cases import CASES, Case, Framework
+from bench.op_cases import case_of
+from bench.op_rows import ROWS
 
 
 class Spinner:
@@ -61,6 +63,12 @@ def _answer(case: Case, request: dict[str, Any]) -> dict[str, Any]:
     return {"seconds": _timed(case, request["repeat"])}
 
 
+def _prepared(name: str, framework: Framework) -> Case:
+    if name.startswith("op "):
+        return case_of(ROWS[name.removeprefix("op ")])(framework)
+    return CASES[name](framework)
+
+
 def main() -> None:
     """Serves requests until the input ends."""
     framework = importlib.import_module(sys.argv[1])
@@ -73,7 +81,7 @@ def main() -> None:
         request = json.loads(line)
         name = request["case"]
         if name not in cases:
-            cases[name] = CASES[name](framework)
+            cases[name] = _prepared(name, framework)
         print(json.dumps(_answer(cases[name], request)), flush=True)
 
 
