@@ -147,7 +147,7 @@ def test_iteration_and_containment(backend: str) -> None:
         (5, IndexError),
         (-4, IndexError),
         ((0, 0, 0), IndexError),
-        ("a", IndexError),
+        ("a", TypeError),
         (1.5, IndexError),
         ((..., ...), IndexError),
         ([0, 9], IndexError),

@@ -8,6 +8,7 @@
 
 #include "tensor_index.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -119,7 +120,8 @@ void add_item(Key& key, PyObject* o, Tensor* self) {
     if (named("index", [&] { return to_int64(o, &i); })) return add_int(key, i);
     Scalar s;
     if (is_number(o) && to_scalar(o, &s) && s.kind == Scalar::Kind::Bool) return add_bool(key, s.i != 0);
-    raise_kind(ErrorKind::Index, "type", "index",
+    bool text = PyUnicode_Check(o) || PyBytes_Check(o);
+    raise_kind(text ? ErrorKind::Type : ErrorKind::Index, "type", "index",
                "bad index: got " + type_name(o) +
                    ", expected ints, slices, None, ..., bools, tensors, lists or arrays.");
 }
@@ -176,10 +178,10 @@ void parse(Key& key, PyObject* o, Tensor* self) {
     parse_tuple(key, single.get(), self);
 }
 
-TensorRef basic_view(Tensor* self, const Key& key) {
+TensorRef basic_view(Tensor* self, const std::vector<int64_t>& code) {
     const OpInfo& info = basic_op.get();
     Operand in[1] = {Operand(self)};
-    Attr attr[1] = {attr_span(key.code)};
+    Attr attr[1] = {attr_span(code)};
     TensorRef out;
     call(info.id, in, attr, &out);
     return out;
@@ -214,10 +216,37 @@ Operand value_operand(PyObject* value, Tensor* self, TensorRef& held) {
     return Operand(held.get());
 }
 
+// An assignment, unlike copy_, takes a value with more dimensions than its target where the first ones are 1.
+Operand without_leading_ones(Operand value, int rank, TensorRef& held) {
+    if (!value.tensor || value.tensor->rank() <= rank) return value;
+    std::vector<int64_t> code;
+    for (int d = 0; d < value.tensor->rank() - rank; ++d) {
+        if (value.tensor->shape()[size_t(d)] != 1) return value;  // the op says what does not fit
+        code.insert(code.end(), {2, 0});
+    }
+    held = basic_view(value.tensor, code);
+    return Operand(held.get());
+}
+
+// The number of dimensions that index tensors and masks leave of a view.
+int indexed_rank(Tensor* view, const Key& key) {
+    int taken = 0, brought = 0;
+    for (const TensorRef& t : key.entries) {
+        if (!t) continue;
+        bool mask = t->dtype == DType::Bool;
+        taken += mask ? t->rank() : 1;
+        brought = std::max(brought, mask ? 1 : t->rank());
+    }
+    return view->rank() - taken + brought;
+}
+
 void put(Tensor* view, Key& key, Operand value) {
+    TensorRef narrowed;
+    value = without_leading_ones(value, indexed_rank(view, key), narrowed);
     bool one_mask = key.entries.size() == 1 && key.entries[0]->dtype == DType::Bool && value.has_scalar;
-    if (one_mask && masked_fill_op.available() && key.entries[0]->rank() == view->rank() &&
-        masked_fill_op.get().inplace_ok) {
+    // A mask of another shape is no mask of this tensor, though masked_fill would broadcast it.
+    if (one_mask && masked_fill_op.available() && masked_fill_op.get().inplace_ok &&
+        std::ranges::equal(key.entries[0]->shape(), view->shape())) {
         Operand in[3] = {Operand(view), Operand(key.entries[0].get()), value};
         return call_inplace(masked_fill_op.get().id, view, in, masked_fill_op.get().signature->defaults);
     }
@@ -244,7 +273,7 @@ PyObject* tensor_subscript(PyObject* self, PyObject* o) {
         Key key;
         parse(key, o, t);
         TensorRef view;
-        if (!key.advanced || key.basic_work) view = basic_view(t, key);
+        if (!key.advanced || key.basic_work) view = basic_view(t, key.code);
         if (!key.advanced) return wrap(std::move(view));
         Tensor* source = view ? view.get() : t;
         TensorRef out;
@@ -258,21 +287,21 @@ int tensor_assign_subscript(PyObject* self, PyObject* o, PyObject* value) {
     return guarded_int([&] {
         if (!value) raise(PyExc_TypeError, "[index] elements of a tensor cannot be deleted.");
         TensorRef t(impl_of(self));  // the value's conversion may run Python code
-        TensorRef held;
+        TensorRef held, narrowed;
         if (has_tenora_op(value))
             raise_kind(ErrorKind::Type, "type", "index", "cannot assign " + type_name(value) + ".");
         Operand operand = value_operand(value, t.get(), held);
         if (PyLong_CheckExact(o)) {
             TensorRef view = select_view(t.get(), int64_argument(o, "index"));
-            assign(view.get(), operand);
+            assign(view.get(), without_leading_ones(operand, view->rank(), narrowed));
         } else {
             Key key;
             parse(key, o, t.get());
-            TensorRef view = key.basic_work ? basic_view(t.get(), key) : t;
+            TensorRef view = key.basic_work ? basic_view(t.get(), key.code) : t;
             if (key.advanced)
                 put(view.get(), key, operand);
             else
-                assign(view.get(), operand);
+                assign(view.get(), without_leading_ones(operand, view->rank(), narrowed));
         }
         track_if_needed(self);
         return 0;

@@ -83,6 +83,22 @@ const RuleName table[] = {{"gather", gather},
 
 std::span<const RuleName> index_shape_rules() { return table; }
 
+namespace {
+
+// As broadcast_into, with the error that PyTorch and NumPy raise for indices.
+void broadcast_indices(const Infer& c, OutMeta& m, std::span<const int64_t> shape) {
+    for (int i = 1; i <= std::min(m.rank, int(shape.size())); ++i) {
+        int64_t a = m.shape[m.rank - i], b = shape[shape.size() - size_t(i)];
+        if (a != b && a != 1 && b != 1)
+            refuse(c, ErrorKind::Index, "shape", "index tensors do not broadcast: got ", shape, " against ",
+                   std::span<const int64_t>(m.shape, size_t(m.rank)),
+                   ", expected equal sizes or 1. Reshape one of them.");
+    }
+    broadcast_into(c, m, shape);
+}
+
+}  // namespace
+
 void plan_index(const Infer& c, size_t first, IndexPlan& p) {
     Tensor* x = tensor_in(c, 0, "input");
     size_t given = c.in.size() - std::min(first, c.in.size());
@@ -97,7 +113,7 @@ void plan_index(const Infer& c, size_t first, IndexPlan& p) {
         if (!t) continue;
         if (p.count && p.dims[p.count - 1] != int(i) - 1) adjacent = false;
         p.dims[p.count++] = int(i);
-        broadcast_into(c, index_shape, t->shape());
+        broadcast_indices(c, index_shape, t->shape());
     }
     if (!p.count)
         refuse(c, ErrorKind::Index, "index", "no index tensor: got only None, expected at least one tensor. ",
