@@ -92,8 +92,9 @@ LOSSES: dict[str, Callable[[str], Any]] = {
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_an_unknown_reduction(backend: str, name: str) -> None:
+    called = "cross_entropy" if name.startswith("cross_entropy") else name
     with pytest.raises(
-        ValueError, match=rf"^\[{name}\] unknown reduction: got 'maen', expected 'none', 'mean'"
+        ValueError, match=rf"^\[{called}\] unknown reduction: got 'maen', expected 'none', 'mean'"
     ):
         LOSSES[name]("maen")
     assert LOSSES[name]("mean").shape == ()
@@ -144,7 +145,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "probabilities of another shape": (
         lambda: functional.cross_entropy(tenora.ones(2, 3), tenora.ones(2, 4)),
         RuntimeError,
-        r"^\[cross_entropy_probabilities\] target does not fit",
+        r"^\[cross_entropy\] target does not fit",
     ),
 }
 
@@ -182,13 +183,3 @@ def test_writes_through_the_parts_of_complex_numbers(backend: str) -> None:
     assert x._version == real._version > version
     x.mul_(2)
     assert real.tolist() == [6, -2, 14] and imag.tolist() == [14, 0, 14]
-
-
-def test_a_recorded_write_through_a_part_is_refused_and_changes_nothing(backend: str) -> None:
-    x = tenora.tensor([1 + 2j, 3 - 1j], requires_grad=True)
-    y = x + x
-    with pytest.raises(NotImplementedError, match="view of another dtype"):
-        y.imag.mul_(3.0)
-    assert y.tolist() == [2 + 4j, 6 - 2j]
-    y.abs().sum().backward()
-    assert x.grad is not None

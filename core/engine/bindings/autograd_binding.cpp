@@ -131,6 +131,15 @@ PyObject* set_gc_walk_binding(PyObject*, PyObject* value) {
     Py_RETURN_NONE;
 }
 
+PyObject* mark_parts(PyObject*, PyObject* parts) {
+    return guarded([&] {
+        PyRef items = own(PySequence_Fast(parts, "[mark_parts] expected a list or tuple of tensors."));
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i)
+            mark_part(as_tensor(PySequence_Fast_GET_ITEM(items.get(), i), "mark_parts", "part"));
+        return Py_NewRef(parts);
+    });
+}
+
 PyMethodDef functions[] = {
     {"backward", keyword_method(backward), METH_VARARGS | METH_KEYWORDS,
      "backward(roots, grads=None, inputs=None, retain_graph=None, create_graph=False): accumulates into the "
@@ -151,6 +160,9 @@ PyMethodDef functions[] = {
     {"set_anomaly", set_mode<&Modes::anomaly>, METH_O,
      "Sets this thread's anomaly mode; returns the old one."},
     {"is_anomaly", get_mode<&Modes::anomaly>, METH_NOARGS, "True in anomaly mode."},
+    {"mark_parts", mark_parts, METH_O,
+     "mark_parts(views) -> views: one call gave them all, so a write into one is refused while it would be "
+     "recorded."},
     {"set_gc_walk", set_gc_walk_binding, METH_O, "Whether the cycle collector looks into the tape."},
     {nullptr, nullptr, 0, nullptr}};
 

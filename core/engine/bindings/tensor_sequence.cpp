@@ -3,6 +3,7 @@
 #include "operators.h"
 #include "scalar_read.h"
 #include "tenora/dispatch.h"
+#include "tenora/tape.h"
 #include "tensor_index.h"
 #include "tensor_object.h"
 
@@ -27,7 +28,11 @@ PyObject* tensor_item_at(PyObject* self, Py_ssize_t i) {
         PyErr_SetString(PyExc_IndexError, "index out of range");
         return nullptr;
     }
-    return guarded([&] { return select_first(t, i); });
+    return guarded([&] {
+        PyObject* item = select_first(t, i);
+        if (item) mark_part(impl_of(item));
+        return item;
+    });
 }
 
 int tensor_contains(PyObject* self, PyObject* value) {

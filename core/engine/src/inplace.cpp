@@ -129,6 +129,7 @@ BackendId write_result(const Op& op, std::span<const Operand> in, std::span<cons
 void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
     Op& o = op(id);
     o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    if (o.spec.implementation == Implementation::View) return call_view_inplace(o, self, in, attr);
     check_writable(o.display(), self);
     uint64_t needs = needs_of(in);
     if (o.copies) return assign(self, in.size() > 1 ? in[1] : Operand());

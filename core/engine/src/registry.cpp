@@ -143,6 +143,8 @@ void note_core_op(const Op& op) {
         {"all", &CoreOps::all},
         {"nonzero", &CoreOps::nonzero},
         {"alias", &CoreOps::alias},
+        {"view_as_real", &CoreOps::view_as_real},
+        {"view_as_complex", &CoreOps::view_as_complex},
     };
     for (auto [name, member] : members)
         if (name == op.spec.name) core.*member = op.id;

@@ -69,18 +69,16 @@ DType promoted(Infer& c) {
            what_to_do);
 }
 
-// A float `alpha` with an integral result would silently round.
+// A float `alpha` with an integral result would silently round;
+// of a whole number only whether it is 0 counts for bool.
 void check_scalar_attrs(Infer& c, DType result) {
-    for (const Attr& a : c.attr) {
+    for (Attr& a : c.attr) {
         if (a.kind != TNR_ATTR_SCALAR) continue;
         if (a.dtype == TNR_F64 && !is_differentiable(result))
             refuse(c, ErrorKind::Runtime, "dtype",
                    "a float factor needs a floating result: got a float with ", result,
                    ", expected an integer. Cast the tensor first or pass an integer.");
-        if (a.dtype == TNR_I64 && result == DType::Bool)
-            refuse(c, ErrorKind::Runtime, "dtype",
-                   "an integer factor needs a number type: got an integer with bool, expected a bool. "
-                   "Cast the tensor first or pass True.");
+        if (a.dtype == TNR_I64 && result == DType::Bool) a = attr_scalar(Scalar::from_bool(a.value.i64 != 0));
     }
 }
 
@@ -162,6 +160,14 @@ void float_same(Infer& c) {
     same_all(c);
     if (!is_differentiable(c.result))
         refuse_dtype(c, c.result, "a floating or complex type", "Cast with .to(tenora.float32).");
+}
+
+void gelu(Infer& c) {
+    float_same(c);
+    std::string_view name = string_attr(c);
+    if (name != "none" && name != "tanh")
+        refuse(c, ErrorKind::Runtime, "argument", "unknown approximate: got '", name,
+               "', expected 'none' or 'tanh'. Pass one of these.");
 }
 
 // A statistic of floating or complex numbers that is real: variance, norm.
@@ -317,6 +323,7 @@ const RuleName table[] = {
     {"first", same_rule},
     {"same_all", same_all},
     {"float_same", float_same},
+    {"gelu", gelu},
     {"float_real", float_real},
     {"like_first", like_first},
     {"bool", bool_rule},

@@ -6,6 +6,8 @@
 //     and published under view_lock(), which guards only that.
 //   - Geometry is written down relative to the base's row-major
 //     buffer: offset and strides of the base are divided out.
+//   - Between a complex tensor and a real one `view_as_real` stands: the geometry is that of the real
+//   numbers.
 
 #include <algorithm>
 #include <numeric>
@@ -91,11 +93,48 @@ BackendId backend_for(Tensor* t) {
     return current_backend(t->device.space);
 }
 
-void require_same_dtype(std::string_view op, const Tensor* view, const Tensor* base) {
-    if (view->dtype == base->dtype) return;
+// Whether one holds the parts of the other's complex numbers.
+bool holds_parts(const Tensor* parts, const Tensor* whole) {
+    return is_complex(whole->dtype) && is_floating(parts->dtype) &&
+           size_of(whole->dtype) == 2 * size_of(parts->dtype);
+}
+
+void require_related(std::string_view op, const Tensor* view, const Tensor* base) {
+    if (view->dtype == base->dtype || holds_parts(view, base) || holds_parts(base, view)) return;
     fail(ErrorKind::NotImplemented, "view", op,
          "write through a view of another dtype while gradients are recorded: got " + describe(view) +
              " on " + describe(base) + ", expected equal dtypes. Write into a tensor of its own instead.");
+}
+
+// A view that is recorded here, whatever the mode.
+TensorRef recorded_view(OpId id, BackendId backend, Tensor* t) {
+    TensorRef out;
+    Operand in(t);
+    call_raw(id, {&in, 1}, {}, &out);
+    if (!t->needs_grad()) return out;
+    Tensor* raw = out.get();
+    set_history(raw, record_node(op(id), backend, 1, {&in, 1}, {}, {&raw, 1}), 0);
+    return out;
+}
+
+// What `t` is when it is read through as_strided from its base.
+NodeRef record_window(Tensor* t, Tensor* base) {
+    BackendId backend = backend_for(base);
+    TensorRef from(base), shown(t);
+    if (holds_parts(t, base)) from = recorded_view(core_ops().view_as_real, backend, base);
+    if (holds_parts(base, t)) {
+        Operand in(t);
+        call_raw(core_ops().view_as_real, {&in, 1}, {}, &shown);
+    }
+    GeometryAttrs g(shown.get(), from.get());
+    Operand operand(from.get());
+    Tensor* raw = shown.get();
+    NodeRef node = record_node(op(core_ops().as_strided), backend, 1, {&operand, 1}, g.attrs, {&raw, 1});
+    if (raw == t) return node;
+    TensorRef parts = alias(raw);
+    set_history(parts.get(), std::move(node), 0);
+    Operand in(parts.get());
+    return record_node(op(core_ops().view_as_complex), backend, 1, {&in, 1}, {}, {&t, 1});
 }
 
 [[noreturn]] void refuse_view_of_function(std::string_view op) {
@@ -113,10 +152,8 @@ void refresh_view(Tensor* t) {
     NodeRef made;
     if (base->needs_grad()) {
         if (e.creation == Extra::kFunction) refuse_view_of_function("Function");
-        require_same_dtype("as_strided", t, base);
-        GeometryAttrs g(t, base);
-        Operand operand(base);
-        made = record_node(op(core_ops().as_strided), backend_for(base), 1, {&operand, 1}, g.attrs, {&t, 1});
+        require_related("as_strided", t, base);
+        made = record_window(t, base);
     }
     GilFriendlyLock lock(view_lock());
     if (e.view_version.load(std::memory_order_relaxed) == version) return;
@@ -137,6 +174,13 @@ namespace {
 void check_view(std::string_view op, Tensor* self) {
     const Extra& e = *self->extra;
     if (e.creation == Extra::kFunction) refuse_view_of_function(op);
+    if (e.creation == Extra::kPart)
+        refuse(
+            op, "view",
+            "This view is the output of a function that returns multiple views (split, chunk, unbind, a loop "
+            "over a tensor). Such functions do not allow the output views to be modified inplace while "
+            "gradients are recorded: got " +
+                describe(self) + ". Use the out-of-place form, or index the whole tensor.");
     if (e.creation != Extra::kDefault) {
         std::string mode = e.creation == Extra::kNoGrad ? "no_grad" : "inference";
         refuse(op, "view",
@@ -186,7 +230,7 @@ void check_inplace(std::string_view op, Tensor* self, bool recording) {
     if (!modes().grad) return;
     if (self->is_view && (recording || hides_history(self))) {
         check_view(op, self);
-        require_same_dtype(op, self, self->extra->base.get());
+        require_related(op, self, self->extra->base.get());
     }
     if (self->requires_grad && !self->node)
         refuse(op, "leaf",
@@ -227,13 +271,43 @@ void rebase_history(Tensor* self, NodeRef node, uint32_t output_nr, BackendId ba
     set_history(self, std::move(node), output_nr);
     if (!self->is_view) return;
     Tensor* base = self->extra->base.get();
-    GeometryAttrs g(self, base);
-    TensorRef old_base = alias_with_history(base);
-    Operand pair[2] = {Operand(old_base.get()), Operand(self)};
+    TensorRef old_base = alias_with_history(base), source(self), written(base);
+    if (holds_parts(self, base)) {
+        old_base = recorded_view(core_ops().view_as_real, backend, old_base.get());
+        written = alias(old_base.get());
+    }
+    if (holds_parts(base, self)) source = recorded_view(core_ops().view_as_real, backend, self);
+    GeometryAttrs g(source.get(), old_base.get());
+    Operand pair[2] = {Operand(old_base.get()), Operand(source.get())};
     uint64_t base_needs = 2 | uint64_t(old_base->needs_grad());
-    NodeRef scatter = record_node(tenora::op(core_ops().as_strided_scatter), backend, base_needs, pair,
-                                  g.attrs, {&base, 1});
-    set_history(base, scatter.get(), 0);
+    Tensor* raw = written.get();
+    NodeRef scatter =
+        record_node(tenora::op(core_ops().as_strided_scatter), backend, base_needs, pair, g.attrs, {&raw, 1});
+    set_history(raw, scatter.get(), 0);
+    if (raw == base) return;
+    Operand in(raw);
+    NodeRef whole = record_node(tenora::op(core_ops().view_as_complex), backend, 1, {&in, 1}, {}, {&base, 1});
+    set_history(base, whole.get(), 0);
+}
+
+void mark_part(Tensor* view) {
+    if (!view->is_view) return;
+    Extra& e = *view->extra;
+    if (e.creation == Extra::kDefault) e.creation = Extra::kPart;
+}
+
+void call_view_inplace(const Op& op, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
+    check_inplace(op.display(), self, modes().grad && !modes().inference && tracked(self));
+    TensorRef old = alias_with_history(self), shown;
+    std::vector<Operand> operands(in.begin(), in.end());
+    operands[0] = Operand(old.get());
+    call(op.id, operands, attr, &shown);
+    set_window(self, self->storage, shown->shape(), shown->strides(), shown->offset, self->dtype);
+    if (!self->inference) self->storage->version.fetch_add(1, std::memory_order_release);
+    Node* node = shown->node;
+    if (!node) return;
+    cut_saved(self, node);
+    set_history(self, node, shown->output_nr);
 }
 
 }  // namespace tenora

@@ -180,13 +180,6 @@ def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
 
 
 _WINDOWS: dict[str, Callable[..., Tensor]] = {
-    "t_": lambda x: x.t(),
-    "transpose_": lambda x, dim0, dim1: x.transpose(dim0, dim1),
-    "swapaxes_": lambda x, axis0, axis1: x.transpose(axis0, axis1),
-    "swapdims_": lambda x, dim0, dim1: x.transpose(dim0, dim1),
-    "squeeze_": lambda x, dim=None: x.squeeze() if dim is None else x.squeeze(dim),
-    "unsqueeze_": lambda x, dim: x.unsqueeze(dim),
-    "as_strided_": lambda x, size, stride, storage_offset=None: x.as_strided(size, stride, storage_offset),
     "resize_": _resized,
     "resize_as_": lambda x, other: _resized(x, tuple(other.shape)),
 }

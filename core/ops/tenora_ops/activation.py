@@ -205,6 +205,7 @@ def _approximations(samples: Any) -> Any:
 gelu = op(
     "gelu(input: Tensor, *, approximate: str = 'none') -> Tensor",
     family=UNARY_FUNCTION,
+    dtype="gelu",
     dtypes=REALS,
     samples=_approximations(unary),
     composite=_gelu,

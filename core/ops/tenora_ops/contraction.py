@@ -14,8 +14,10 @@ from importlib import import_module
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.blend import blend
 from tenora_ops.checks import broadcast_shape, need_rank, wrap_dims
 from tenora_ops.formula import ops
+from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np
 from tenora_ops.matmul import pairs
 from tenora_ops.oracles import contract
@@ -159,8 +161,18 @@ def _check_sizes(labels: list[list[str]], operands: list[Any]) -> None:
 def _from_sublists(arguments: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """The form einsum(op1, [0, 1], op2, [1, 2], [0, 2])."""
 
+    def letter(item: Any) -> str:
+        if item is Ellipsis:
+            return "..."
+        if not 0 <= item < len(LETTERS):
+            raise ValueError(
+                f"[einsum] label out of range: got {item}, expected 0 to {len(LETTERS) - 1}, or Ellipsis. Count the "
+                "labels from 0."
+            )
+        return LETTERS[item]
+
     def spelled(items: Any) -> str:
-        return "".join("..." if item is Ellipsis else LETTERS[item] for item in items)
+        return "".join(map(letter, items))
 
     count = len(arguments) // 2
     terms = ",".join(spelled(arguments[2 * i + 1]) for i in range(count))
@@ -257,6 +269,11 @@ def _tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
             )
         first, second = tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims))
     else:
+        if len(dims) != 2 or any(isinstance(d, int) for d in dims):
+            raise TypeError(
+                f"[tensordot] dims is wrong: got {dims!r}, expected a number or two lists of dimensions. Write "
+                "dims=([0], [1])."
+            )
         first, second = wrap_dims("tensordot", dims[0], a.ndim), wrap_dims("tensordot", dims[1], b.ndim)
     if len(first) != len(second):
         raise RuntimeError(
@@ -397,12 +414,43 @@ addmv = op(
     inplace=True,
     out=True,
 )
+
+
+def _check_factors(op: str, dtype: Any, **factors: Any) -> None:
+    """A float factor needs a floating result, a bool one a bool result."""
+    for name, factor in factors.items():
+        if isinstance(factor, bool) and dtype != _engine.bool:
+            wrong = "a number"
+        elif isinstance(factor, float) and not (dtype.is_floating_point or dtype.is_complex):
+            wrong = "an integer"
+        else:
+            continue
+        raise RuntimeError(
+            f"[{op}] {name} does not fit the result: got {factor!r} for {dtype}, expected {wrong}. Convert the factor, "
+            "or cast the tensors."
+        )
+
+
+@rounds_once
+def _addr(input: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
+    need_rank("addr", vec1, 1, 1)
+    need_rank("addr", vec2, 1, 1)
+    dtype = _engine.promote_types(input.dtype, _engine.promote_types(vec1.dtype, vec2.dtype))
+    _check_factors("addr", dtype, beta=beta, alpha=alpha)
+    shape = (vec1.shape[0], vec2.shape[0])
+    if broadcast_shape("addr", [input.shape, shape]) != shape:
+        raise RuntimeError(
+            f"[addr] input does not fit: got shape {tuple(input.shape)}, expected one that broadcasts to {shape}. "
+            "Reshape it."
+        )
+    product = ops.mul(ops.unsqueeze(ops.to(vec1, dtype), 1), ops.unsqueeze(ops.to(vec2, dtype), 0))
+    return blend(ops.to(input, dtype), product, beta, alpha)
+
+
 addr = op(
     "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
     family=AFFINE,
-    composite=lambda x, a, b, beta, alpha: ops.addmm(
-        x, ops.unsqueeze(a, 1), ops.unsqueeze(b, 0), beta=beta, alpha=alpha
-    ),
+    function=_addr,
     samples=_affine(
         ((2, 3), (2,), (3,)), ((3,), (2,), (3,)), ((), (4,), (2,)), ((2, 1), (2,), (5,)), ((0, 3), (0,), (3,))
     ),
@@ -464,7 +512,19 @@ def _power_sum(distance: Any, p: float) -> Any:
     return ops.where(nothing, 0, ops.pow(ops.where(nothing, 1, total), 1 / p))
 
 
-def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str | None = None) -> Any:
+#: PyTorch's ways to the same distances; here there is one.
+COMPUTE_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+
+
+def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = COMPUTE_MODES[0]) -> Any:
+    if compute_mode not in COMPUTE_MODES:
+        raise ValueError(
+            f"[cdist] unknown compute_mode: got {compute_mode!r}, expected one of {COMPUTE_MODES}. All give the same."
+        )
     need_rank("cdist", x1, 2)
     need_rank("cdist", x2, 2)
     if x1.shape[-1] != x2.shape[-1]:
@@ -495,7 +555,8 @@ def _distances(a: Any, b: Any, p: float = 2.0) -> Any:
 
 
 cdist = op(
-    "cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str? = None) -> Tensor",
+    "cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "
+    "'use_mm_for_euclid_dist_if_necessary') -> Tensor",
     family=AFFINE,
     function=_cdist,
     dtypes=REALS,

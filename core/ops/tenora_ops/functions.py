@@ -68,6 +68,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     search,
     selection,
     special,
+    splitting,
     statistics,
     steps,
     structural,

@@ -4,7 +4,7 @@
     python -m tenora_ops.generate --check    exit 1 and name the files that differ
 
 - `core/ops/tenora_ops/functions.pyi`: the public functions.
-- `core/engine/tenora_engine/_methods.pyi`: the Tensor methods that come from records.
+- `core/engine/tenora_engine/_methods.pyi`, `_methods_inplace.pyi`: the Tensor methods that come from records.
 - `docs/ops.md`: the table of all ops. Its columns for backends come from `backends/*/kernels.txt`, which
   `tenora kernels NAME` prints (docs/decisions/0013).
 """
@@ -178,12 +178,32 @@ def methods_stub() -> str:
         "from typing import NamedTuple, overload",
         "",
         "from tenora_engine._engine import Generator, Tensor, device, dtype",
+        "from tenora_engine._methods_inplace import InplaceMethods",
         "",
         *result_classes(),
-        "class TensorMethods:",
+        "class TensorMethods(InplaceMethods):",
     ]
     for name, group in sorted(_method_names().items()):
-        lines += stub_lines(name, group, "    ", method=True, out=False)
+        if not name.endswith("_"):
+            lines += stub_lines(name, group, "    ", method=True, out=False)
+    return "\n".join(lines) + "\n"
+
+
+def inplace_stub() -> str:
+    """The stub of the Tensor methods that write into the tensor."""
+    lines = [
+        HEADER.rstrip(),
+        "import builtins",
+        "from collections.abc import Sequence",
+        "from typing import overload",
+        "",
+        "from tenora_engine._engine import Generator, Tensor, device, dtype",
+        "",
+        "class InplaceMethods:",
+    ]
+    for name, group in sorted(_method_names().items()):
+        if name.endswith("_"):
+            lines += stub_lines(name, group, "    ", method=True, out=False)
     return "\n".join(lines) + "\n"
 
 
@@ -291,6 +311,7 @@ def derived() -> dict[Path, str]:
     return {
         ROOT / "core/ops/tenora_ops/functions.pyi": functions_stub(),
         ROOT / "core/engine/tenora_engine/_methods.pyi": methods_stub(),
+        ROOT / "core/engine/tenora_engine/_methods_inplace.pyi": inplace_stub(),
         ROOT / "docs/ops.md": ops_page(read_kernel_lists()),
     }
 

@@ -314,6 +314,7 @@ cross_entropy_smooth = op(
     oracle=_smooth_oracle,
     doc="cross_entropy with a share of every label spread over all classes.",
     example="tenora.nn.functional.cross_entropy(tenora.zeros(2, 3), tenora.tensor([0, 2]), label_smoothing=0.1)",
+    display="cross_entropy",
     public="",
 )
 
@@ -372,5 +373,6 @@ cross_entropy_probabilities = op(
     oracle=_probabilities_oracle,
     doc="Cross entropy for targets that are probabilities of all classes.",
     example="tenora.nn.functional.cross_entropy(tenora.zeros(2, 3), tenora.ones(2, 3) / 3)",
+    display="cross_entropy",
     public="",
 )

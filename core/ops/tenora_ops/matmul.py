@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_ops.blend import blend
+from tenora_ops.checks import need_rank
 from tenora_ops.formula import conj, ops, sum_to
+from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np
 from tenora_ops.oracles import contract
 from tenora_ops.record import Family, op
@@ -193,13 +196,25 @@ dot = op(
     method=True,
     out=True,
 )
+
+
+@rounds_once
+def _addmm(input: Any, mat1: Any, mat2: Any, beta: Any, alpha: Any) -> Any:
+    return blend(input, ops.mm(mat1, mat2), beta, alpha)
+
+
+@rounds_once
+def _baddbmm(input: Any, batch1: Any, batch2: Any, beta: Any, alpha: Any) -> Any:
+    return blend(input, ops.bmm(batch1, batch2), beta, alpha)
+
+
 addmm = op(
     "addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
     family=AFFINE,
     shape="addmm",
-    dtypes=tuple(d for d in FLOATING),
     samples=affine,
-    composite=lambda x, a, b, beta, alpha: x * beta + ops.mm(a, b) * alpha,
+    function=_addmm,
+    shape_only=("input",),
     vjp=lambda g, x, a, b, r, beta, alpha: (
         sum_to(g * beta, x),
         ops.mm(g, conj(ops.t(b))) * alpha,
@@ -216,7 +231,13 @@ baddbmm = op(
     "baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
     family=AFFINE,
     shape="baddbmm",
-    composite=lambda x, a, b, beta, alpha: x * beta + ops.bmm(a, b) * alpha,
+    function=_baddbmm,
+    shape_only=("input",),
+    vjp=lambda g, x, a, b, r, beta, alpha: (
+        sum_to(g * beta, x),
+        ops.bmm(g, conj(ops.transpose(b, 1, 2))) * alpha,
+        ops.bmm(conj(ops.transpose(a, 1, 2)), g) * alpha,
+    ),
     samples=lambda draw: [
         sample(draw.array(*x), draw.array(*a), draw.array(*b), beta=0.5, alpha=2)
         for x, a, b in (
@@ -235,11 +256,19 @@ baddbmm = op(
     inplace=True,
     out=True,
 )
+
+
+def _outer(input: Any, vec2: Any) -> Any:
+    need_rank("outer", input, 1, 1)
+    need_rank("outer", vec2, 1, 1)
+    return ops.mul(ops.unsqueeze(input, 1), ops.unsqueeze(vec2, 0))
+
+
 outer = op(
     "outer(input: Tensor, vec2: Tensor) -> Tensor",
     family=AFFINE,
     dtype="",
-    composite=lambda a, b: ops.unsqueeze(a, 1) * ops.unsqueeze(b, 0),
+    function=_outer,
     samples=pairs(((2,), (3,)), ((1,), (5,)), ((0,), (3,)), ((3,), (0,)), ((7,), (7,)), ((17,), (9,))),
     oracle=lambda a, b: a.reshape(-1, 1) * b,
     doc="All products of two vectors' elements.",

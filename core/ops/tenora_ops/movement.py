@@ -157,6 +157,7 @@ transpose = op(
     doc="Two dims swapped.",
     example="tenora.transpose(tenora.ones(2, 3), 0, 1)",
     method=True,
+    inplace=True,
     aliases=("swapaxes", "swapdims"),
 )
 t = op(
@@ -170,6 +171,7 @@ t = op(
     doc="The transpose of a matrix; vectors and numbers stay.",
     example="tenora.t(tenora.ones(2, 3))",
     method=True,
+    inplace=True,
 )
 expand = op(
     "expand(input: Tensor, size: int[]) -> Tensor",
@@ -234,6 +236,7 @@ squeeze = op(
     doc="Without its dims of size 1, or without the named ones that have size 1.",
     example="tenora.squeeze(tenora.ones(1, 3, 1))",
     method=True,
+    inplace=True,
 )
 
 
@@ -264,6 +267,7 @@ unsqueeze = op(
     doc="A new dim of size 1.",
     example="tenora.unsqueeze(tenora.ones(3), 0)",
     method=True,
+    inplace=True,
 )
 
 
@@ -394,6 +398,7 @@ as_strided = op(
     doc="Any window on the storage; the gradient takes input for row-major.",
     example="tenora.as_strided(tenora.ones(4), (2,), (2,), 1)",
     method=True,
+    inplace=True,
 )
 alias = op(
     "alias(input: Tensor) -> Tensor",

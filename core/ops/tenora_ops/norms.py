@@ -13,10 +13,10 @@ from typing import Any
 from tenora_ops.families import COMPOSITE
 from tenora_ops.formula import conj, is_complex, ops
 from tenora_ops.halves import rounds_once
-from tenora_ops.lazy import np
+from tenora_ops.lazy import decompositions, np
 from tenora_ops.oracles import reduced
 from tenora_ops.record import Family, op
-from tenora_ops.samples import FLOATING, REALS, Domain, Draw, Sample, reductions, sample
+from tenora_ops.samples import FLOATING, HALVES, REALS, Domain, Draw, Sample, reductions, sample
 
 NORM = Family(
     "norm", "float_real", "reduce", "plain", reductions, FLOATING, Domain(0.2, 2.0), tolerance="normalised"
@@ -52,6 +52,7 @@ norm_two = op(
     oracle=lambda x, dim=None, keepdim=False: reduced(lambda row: _power_mean(row, 2), x, dim, keepdim),
     doc="Square root of the sum of squared magnitudes.",
     example="tenora.norm(tenora.tensor([3.0, 4.0]))",
+    display="norm",
     public="",
 )
 
@@ -162,10 +163,25 @@ def _named_norm(input: Any, p: str, dim: Any, keepdim: bool, dtype: Any) -> Any:
         input if dtype is None else ops.to(input, dtype),
         [d for d in range(input.ndim) if d not in (first, second)] + [first, second],
     )
-    found = ops.sum(ops.svdvals(moved), -1)
+    found = ops.sum(ops.linalg_svdvals(moved), -1)
     for place in sorted((first, second)) if keepdim else ():
         found = ops.unsqueeze(found, place)
     return found
+
+
+def _nuclear(draw: Draw) -> list[Sample]:
+    if draw.dtype in HALVES:
+        return []
+    return [sample(draw.array(3, 4), "nuc"), sample(draw.array(2, 3, 4), "nuc", (2, 0), True)]
+
+
+def _named_norm_oracle(x: Any, p: str, dim: Any = None, keepdim: bool = False) -> Any:
+    if p == "fro":
+        return reduced(lambda row: _power_mean(row, 2), x, dim, keepdim)
+    dims = (0, 1) if dim is None else dim
+    stack = np.moveaxis(x, dims, (-2, -1)).reshape(-1, x.shape[dims[0]], x.shape[dims[1]])
+    found = np.array([np.trace(decompositions.polar(matrix)[1]) for matrix in stack])
+    return found.reshape([1 if d in dims else n for d, n in enumerate(x.shape)] if keepdim else x.shape[2:])
 
 
 norm_name = op(
@@ -182,8 +198,9 @@ norm_name = op(
         sample(draw.array(2, 3, 4), "fro", (0, 2)),
         sample(draw.array(1, 2, 1, 3, 2), "fro"),
         sample(draw.array(5), "fro", -1, True),
+        *_nuclear(draw),
     ],
-    oracle=lambda x, p, dim=None, keepdim=False: reduced(lambda row: _power_mean(row, 2), x, dim, keepdim),
+    oracle=_named_norm_oracle,
     tolerance="normalised",
     doc="The norm of a name: 'fro', the square root of the sum of squares, or 'nuc', the sum of singular values.",
     example="tenora.norm(tenora.tensor([3.0, 4.0]), 'fro')",

@@ -108,6 +108,7 @@ pad_by = op(
     oracle=_pad_oracle,
     doc="Adds elements around the last dims: 'reflect' mirrors, 'replicate' repeats the edge, 'circular' wraps around.",
     example="tenora.nn.functional.pad(tenora.tensor([[1, 2, 3]]), (1, 1), mode='reflect')",
+    display="pad",
     public="",
 )
 constant_pad_nd = op(

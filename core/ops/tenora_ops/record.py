@@ -69,8 +69,9 @@ class Record:
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
-    `operator` slot, `aliases`, `result` names. `renames`: the public name of the op that this record gives a second
-    name or an argument form; such a record is no op of its own (`census.py`).
+    `operator` slot, `aliases`, `result` names, `display` (what errors call an op without a public name).
+    `renames`: the public name of the op that this record gives a second name or an argument form; such a record is no
+    op of its own (`census.py`).
 
     Raises:
         SchemaError: the signature cannot be parsed.
@@ -109,6 +110,7 @@ class Record:
     method: str | bool = False
     inplace: str | bool = False
     out: bool = False
+    display: str = ""
     operator: str = ""
     attribute: str = ""
     aliases: tuple[str, ...] = ()
@@ -221,7 +223,7 @@ def _register(entry: Record) -> OpFunction:
         name=entry.name,
         signature=schema.text,
         result=entry.result,
-        display=entry.short or entry.name,
+        display=entry.display or entry.short or entry.name,
         kernel=entry.kernel,
         implementation=entry.kind,
         dtype_rule=entry.dtype,

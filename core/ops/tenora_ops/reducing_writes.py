@@ -279,13 +279,19 @@ def _index_reduced(x: Any, dim: int, index: Any, source: Any, reduce: str, inclu
     return _reduced_by_definition(x, dim, _spread(index, source, dim), source, reduce, include_self)
 
 
+def _index_reduce(x: Any, index: Any, source: Any, dim: Any, reduce: str, include_self: bool) -> Any:
+    if reduce == "sum":
+        raise RuntimeError(
+            "[index_reduce] unknown reduce: got 'sum', expected 'prod', 'mean', 'amax' or 'amin'. Use index_add."
+        )
+    return ops.scatter_reduced(x, ops.index_places(index, source, dim), source, dim, reduce, include_self)
+
+
 index_reduce = op(
     "index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True)"
     " -> Tensor",
     family=REDUCING,
-    composite=lambda x, index, source, dim, reduce, include_self: ops.scatter_reduced(
-        x, ops.index_places(index, source, dim), source, dim, reduce, include_self
-    ),
+    composite=_index_reduce,
     vjp=lambda g, x, index, source, r, dim, reduce, include_self: _reduce_gradients(
         g, x, ops.index_places(index, source, dim), source, r, dim, reduce, include_self
     ),

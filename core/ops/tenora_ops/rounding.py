@@ -56,7 +56,7 @@ def _divide_rounded(input: Any, other: Any, rounding_mode: str | None) -> Any:
     if rounding_mode == "floor":
         return ops.floor_divide(input, other)
     if rounding_mode != "trunc":
-        raise ValueError(
+        raise RuntimeError(
             f"[div] unknown rounding_mode: got {rounding_mode!r}, expected None, 'floor' or 'trunc'. Pass one of these."
         )
     floor = ops.floor_divide(input, other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tenora_ops.formula import is_complex, min_number, ops, sum_to
+from tenora_ops.formula import is_complex, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import ALL, COMPLEX, FLOATING, REALS, Draw, Sample, numpy_dtype, sample, unary
@@ -462,6 +462,8 @@ def windows(draw: Draw) -> Iterable[Sample]:
         ((2, 3), (2, 3), (1, 2), 0),
         ((), (5,), (), 3),
         ((0,), (5,), (1,), 2),
+        ((2, 3), (3, 4), (4, -1), 3),
+        ((5,), (5,), (-1,), 4),
     ]
     return [
         sample(draw.array(*size), draw.array(*base), size, stride, offset)
@@ -496,9 +498,21 @@ embed_strided = op(
 
 def _window(x: Any, size: Any, stride: Any, offset: Any) -> Any:
     """The window of x's row-major buffer, wherever x itself lies in its storage."""
-    flat = ops.reshape(ops.contiguous(x), (-1,))
-    start = min_number(offset, flat.numel)  # a window without elements may begin beyond an empty buffer
-    return ops.as_strided(ops.narrow(flat, 0, start, flat.numel - start), size, stride, None)
+    return ops.window(ops.contiguous(x), size, stride, offset)
+
+
+window = op(
+    "window(input: Tensor, size: int[], stride: int[], storage_offset: int) -> Tensor",
+    family=ADJOINT,
+    view=True,
+    shape="window",
+    vjp=lambda g, x, r, size, stride, storage_offset: ops.embed_strided(g, x, size, stride, storage_offset),
+    samples=lambda draw: [sample(s.arguments[1], *s.arguments[2:]) for s in windows(draw)],
+    oracle=lambda x, size, stride, storage_offset: x.reshape(-1)[_positions(size, stride, storage_offset)],
+    doc="As as_strided, on a row-major tensor and from its own first element: the adjoint of embed_strided.",
+    example="tenora.ones(4)",
+    public="",
+)
 
 
 as_strided_scatter = op(

@@ -287,7 +287,7 @@ rsub = op(
         sample(draw.array(2, 3), 2),
         sample(draw.array(2, 3), draw.array(3), alpha=2),
     ],
-    composite=lambda a, b, alpha: ops.sub(b, a * alpha),
+    composite=lambda a, b, alpha: ops.sub_alpha(b, a, alpha=alpha),
     tolerance="few_ulp",
     oracle=lambda a, b, alpha=1: np.subtract(b, np.multiply(a, alpha)),
     doc="other - alpha * input.",

@@ -154,7 +154,13 @@ struct Extra {
     std::atomic<Tensor*> grad{nullptr};     // owned
     TensorRef base;                         // differentiable view of
     std::atomic<uint32_t> view_version{0};  // version for which node/output_nr are valid
-    enum Creation : uint8_t { kDefault, kNoGrad, kInference, kFunction } creation = kDefault;
+    enum Creation : uint8_t {
+        kDefault,
+        kNoGrad,
+        kInference,
+        kFunction,
+        kPart  // one of several views that one call gave
+    } creation = kDefault;
     bool retains_grad = false;        // non-leaf: its node's side knows it
     void* hooks = nullptr;            // Python payload: tensor hooks of a leaf
     void* post_accumulate = nullptr;  // Python payload
@@ -212,6 +218,9 @@ void record_inplace(const Op& op, BackendId backend, Tensor* self, Tensor* old_s
 void check_inplace(std::string_view op, Tensor* self,
                    bool recording);  // the leaf, view and inference rules alone
 
+void mark_part(Tensor* view);  // one of several views: refuses writes that would be recorded
+// `self`, which is operand 0, shows what the view op shows of it: t_, squeeze_, ... Recorded, version bumped.
+void call_view_inplace(const Op& op, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr);
 void make_view_of(Tensor* view, Tensor* base);  // not for inference tensors; base of a view: its base
 TensorRef detach(Tensor* t);                    // alias without history, no differentiable view
 void detach_inplace(Tensor* t);

@@ -22,6 +22,15 @@ def _reduced(op: str, losses: Tensor, reduction: str, weight: Tensor | None = No
     return total if weight is None or reduction == "sum" else total / tenora_ops.sum(weight)
 
 
+def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+    """The reduction that PyTorch's two older arguments stand for, where either is given."""
+    if size_average is None and reduce is None:
+        return reduction
+    if reduce is not None and not reduce:
+        return "none"
+    return "sum" if size_average is not None and not size_average else "mean"
+
+
 def _warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
         warnings.warn(
@@ -38,7 +47,12 @@ def _weighted(op: str, losses: Tensor, input: Tensor, weight: Tensor, reduction:
 
 
 def mse_loss(
-    input: Tensor, target: Tensor, *, reduction: str = "mean", weight: Tensor | None = None
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
     """Squared differences: their mean (weighted where a weight is given), sum or list.
 
@@ -46,6 +60,7 @@ def mse_loss(
     >>> mse_loss(tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])).item()
     2.0
     """
+    reduction = _reduction(size_average, reduce, reduction)
     _warn_of_broadcasting("mse_loss", input, target)
     if weight is None:
         return tenora_ops.mse_loss(input, target, reduction)
@@ -53,9 +68,15 @@ def mse_loss(
 
 
 def l1_loss(
-    input: Tensor, target: Tensor, *, reduction: str = "mean", weight: Tensor | None = None
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
 ) -> Tensor:
     """Absolute differences: their mean (weighted where a weight is given), sum or list."""
+    reduction = _reduction(size_average, reduce, reduction)
     _warn_of_broadcasting("l1_loss", input, target)
     if weight is None:
         return tenora_ops.l1_loss(input, target, reduction)
@@ -79,8 +100,16 @@ def huber_loss(
     return _weighted("huber_loss", losses, input, weight, reduction)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """Squares / (2 beta) up to `beta`, |x - y| - beta / 2 beyond; beta 0 is `l1_loss`."""
+    reduction = _reduction(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError(f"[smooth_l1_loss] beta: got {beta}, expected 0 or more.")
     _warn_of_broadcasting("smooth_l1_loss", input, target)
@@ -97,14 +126,34 @@ def _check_sizes(op: str, input: Tensor, target: Tensor) -> None:
         )
 
 
+def _check_unit(op: str, what: str, values: Tensor) -> None:
+    if values.device.type != "cpu" or not values.numel():
+        return
+    low, high = (float(end.item()) for end in tenora_ops.aminmax(values.detach()))
+    if not (low >= 0 and high <= 1):
+        raise RuntimeError(
+            f"[{op}] {what} leaves [0, 1]: got elements from {low} to {high}, expected probabilities. Use "
+            "binary_cross_entropy_with_logits for scores."
+        )
+
+
 def binary_cross_entropy(
-    input: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean"
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
 ) -> Tensor:
     """-(y log x + (1 - y) log(1 - x)) for probabilities x; ValueError unless the sizes are equal.
 
-    Logarithms are kept at -100 or more. Inputs outside [0, 1] give NaN (PyTorch checks and refuses them).
+    Logarithms are kept at -100 or more. RuntimeError where an element lies outside [0, 1]; on devices other than the
+    host, where looking would wait for the device, such elements give NaN.
     """
+    reduction = _reduction(size_average, reduce, reduction)
     _check_sizes("binary_cross_entropy", input, target)
+    _check_unit("binary_cross_entropy", "input", input)
+    _check_unit("binary_cross_entropy", "target", target)
     return tenora_ops.binary_cross_entropy(input, target, weight, reduction)
 
 
@@ -112,7 +161,8 @@ def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
-    *,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
@@ -122,12 +172,21 @@ def binary_cross_entropy_with_logits(
     >>> round(binary_cross_entropy_with_logits(tenora.zeros(2), tenora.ones(2)).item(), 4)
     0.6931
     """
+    reduction = _reduction(size_average, reduce, reduction)
     _check_sizes("binary_cross_entropy_with_logits", input, target)
     return tenora_ops.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
 
 
-def kl_div(input: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """target (log target - input) for log-probabilities `input`; `batchmean` divides the sum by the first size."""
+    reduction = _reduction(size_average, reduce, reduction)
     if reduction != "batchmean":
         return tenora_ops.kl_div(input, target, reduction, log_target=log_target)
     total = tenora_ops.kl_div(input, target, "sum", log_target=log_target)
@@ -169,10 +228,12 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    *,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm (Balntas et al. 2016)."""
+    reduction = _reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"[triplet_margin_loss] margin: got {margin}, expected more than 0.")
     return tenora_ops.triplet_margin_loss(
@@ -210,10 +271,12 @@ def multi_margin_loss(
     p: int = 1,
     margin: float = 1.0,
     weight: Tensor | None = None,
-    *,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
     """The mean over other classes of max(0, margin - x[target] + x)^p; ValueError unless p is 1 or 2."""
+    reduction = _reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise ValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2.")
     return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
@@ -244,7 +307,9 @@ def cross_entropy(
     input: Tensor,
     target: Tensor,
     weight: Tensor | None = None,
+    size_average: bool | None = None,
     ignore_index: int = -100,
+    reduce: bool | None = None,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Tensor:
@@ -256,7 +321,15 @@ def cross_entropy(
     >>> round(cross_entropy(tenora.zeros(2, 3), tenora.tensor([0, 2])).item(), 4)
     1.0986
     """
+    reduction = _reduction(size_average, reduce, reduction)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(f"[cross_entropy] label_smoothing: got {label_smoothing}, expected 0 to 1.")
     if target.dtype.is_floating_point:
+        if ignore_index >= 0:
+            raise RuntimeError(
+                f"[cross_entropy] ignore_index: got {ignore_index} with probabilities as target, expected a negative "
+                "one. Give probabilities a weight of 0 instead."
+            )
         return tenora_ops.cross_entropy_probabilities(input, target, weight, reduction, label_smoothing)
     if label_smoothing:
         return tenora_ops.cross_entropy_smooth(

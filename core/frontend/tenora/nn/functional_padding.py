@@ -22,7 +22,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         result: Tensor = tenora_ops.pad(input, pad, "constant", value)
         return result
     if value:
-        raise ValueError(
+        raise RuntimeError(
             f"[pad] value: got {value} in mode {mode!r}, expected none. Only mode 'constant' takes one."
         )
     result = tenora_ops.pad_by(input, pad, mode)
