@@ -25,17 +25,20 @@ char wanted_set[16] = "best";
 
 bool at_most(const char* wanted, const char* set) { return std::strcmp(wanted, set) == 0; }
 
-#define TENORA_FILL(set)          \
-    set::fill_arithmetic(tables); \
-    set::fill_compare(tables);    \
-    set::fill_integer(tables);    \
-    set::fill_math(tables);       \
-    set::fill_cast(tables);       \
-    set::fill_reduce(tables);     \
-    set::fill_gemm(tables);       \
-    set::fill_fused(tables);      \
-    set::fill_random(tables);     \
-    set::fill_steps(tables);      \
+#define TENORA_FILL(set)           \
+    set::fill_arithmetic(tables);  \
+    set::fill_compare(tables);     \
+    set::fill_integer(tables);     \
+    set::fill_math(tables);        \
+    set::fill_cast(tables);        \
+    set::fill_reduce(tables);      \
+    set::fill_gemm(tables);        \
+    set::fill_fused(tables);       \
+    set::fill_random(tables);      \
+    set::fill_steps(tables);       \
+    set::fill_convolution(tables); \
+    set::fill_pooling(tables);     \
+    set::fill_functions(tables);   \
     chosen_set = #set;
 
 void choose_instruction_set([[maybe_unused]] const char* wanted) {
@@ -128,6 +131,8 @@ struct Table {
         add_fused(kernels);
         add_steps(kernels);
         add_losses(kernels);
+        add_convolutions(kernels);
+        add_pools(kernels);
         for (const tnr_kernel& kernel : kernels) pointers.push_back(&kernel);
         backend.struct_size = sizeof(tnr_backend);
         backend.abi_version = TNR_ABI_VERSION;

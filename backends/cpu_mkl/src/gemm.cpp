@@ -36,6 +36,7 @@ struct Problem {
     T* c;
     int64_t a_row, a_col, b_row, b_col, c_row;
     Finish<T> finish;
+    const int64_t *b_row_at = nullptr, *b_col_at = nullptr;
 };
 
 template <class T>
@@ -217,8 +218,13 @@ int32_t blocked(const Problem<T>& g) {
             const int64_t k = g.k - p < kBlockK ? g.k - p : kBlockK;
             for (int64_t q = 0; q < columns; q += 2 * L) {
                 const int n = static_cast<int>(columns - q < 2 * L ? columns - q : 2 * L);
-                pack_b_panel(packed.b + q * k, g.b + p * g.b_row + (j + q) * g.b_col, g.b_row, g.b_col, k, n,
-                             n > L ? 2 * L : L);
+                const int panel = n > L ? 2 * L : L;
+                if (g.b_row_at) {
+                    pack_b_windows(packed.b + q * k, g.b, g.b_row_at + p, g.b_col_at + j + q, k, n, panel);
+                } else {
+                    pack_b_panel(packed.b + q * k, g.b + p * g.b_row + (j + q) * g.b_col, g.b_row, g.b_col, k,
+                                 n, panel);
+                }
             }
             Finish<T> finish = g.finish;
             if (p > 0)
@@ -273,6 +279,11 @@ int32_t gemm(const Gemm& g) {
         return TNR_OK;
     }
     const Finish<T> finish{static_cast<T>(g.alpha), static_cast<const T*>(g.bias), g.accumulate};
+    if (g.b_row_at) {
+        return blocked(Problem<T>{g.m, g.n, g.k, static_cast<const T*>(g.a), static_cast<const T*>(g.b),
+                                  static_cast<T*>(g.c), g.a_row, g.a_col, 0, 0, g.c_row, finish, g.b_row_at,
+                                  g.b_col_at});
+    }
     const bool along_columns = (g.c_col != 1 && g.n != 1) || (g.n == 1 && g.c_row == 1 && g.m > 1);
     if (along_columns || (finish.bias && g.bias_stride != 1)) {
         if (finish.bias) {

@@ -81,6 +81,24 @@ void pack_b_panel(T* out, const T* b, int64_t row, int64_t col, int64_t k, int n
     }
 }
 
+// The same from tables: element (p, j) at b[row_at[p] + col_at[j]].
+template <class T>
+void pack_b_windows(T* out, const T* b, const int64_t* row_at, const int64_t* col_at, int64_t k, int n,
+                    int width) {
+    bool run = n == width;
+    for (int j = 1; j < n; ++j) run &= col_at[j] == col_at[0] + j;
+    for (int64_t p = 0; p < k; ++p) {
+        const T* x = b + row_at[p];
+        T* o = out + p * width;
+        if (run) {
+            for (int j = 0; j < width; j += kLanes<T>) store_vector(o + j, load_vector(x + col_at[0] + j));
+        } else {
+            for (int j = 0; j < n; ++j) o[j] = x[col_at[j]];
+            for (int j = n; j < width; ++j) o[j] = T(0);
+        }
+    }
+}
+
 // `rows` rows of A into k groups of `rows` elements.
 template <class T>
 void pack_a_panel(T* out, const T* a, int64_t row, int64_t col, int rows, int64_t k) {

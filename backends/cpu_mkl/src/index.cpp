@@ -22,16 +22,26 @@ int32_t out_of_bounds(const tnr_call* call, int64_t index, int dim, int64_t size
                 static_cast<long long>(index), dim, static_cast<long long>(size));
 }
 
-// Walks a shape with several tensors, each with its own strides in elements.
+// Walks a shape with several tensors, each with its own strides in elements; rows are plain loops.
 template <int N, class F>
 void walk_elements(int rank, const int64_t* shape, const int64_t* const (&strides)[N], F&& f) {
-    int64_t index[kMaxRank] = {}, at[N] = {};
+    int64_t index[kMaxRank], at[N] = {};
     for (int d = 0; d < rank; ++d) {
         if (shape[d] == 0) return;
+        index[d] = 0;
     }
+    if (rank == 0) return f(static_cast<const int64_t*>(at));
+    const int last = rank - 1;
+    int64_t step[N];
+    for (int i = 0; i < N; ++i) step[i] = strides[i][last];
     while (true) {
-        f(static_cast<const int64_t*>(at));
-        int d = rank - 1;
+        int64_t here[N];
+        for (int i = 0; i < N; ++i) here[i] = at[i];
+        for (int64_t n = shape[last]; n > 0; --n) {
+            f(static_cast<const int64_t*>(here));
+            for (int i = 0; i < N; ++i) here[i] += step[i];
+        }
+        int d = last - 1;
         for (; d >= 0; --d) {
             for (int i = 0; i < N; ++i) at[i] += strides[i][d];
             if (++index[d] < shape[d]) break;

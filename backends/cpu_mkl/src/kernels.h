@@ -28,5 +28,7 @@ void add_matmul(Kernels& kernels);
 void add_fused(Kernels& kernels);
 void add_steps(Kernels& kernels);
 void add_losses(Kernels& kernels);
+void add_convolutions(Kernels& kernels);
+void add_pools(Kernels& kernels);
 
 }  // namespace tenora::cpu

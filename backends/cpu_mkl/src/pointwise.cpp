@@ -144,7 +144,7 @@ constexpr uint32_t kFlags = kAnyLayout | TNR_KERNEL_BROADCAST | TNR_KERNEL_INPLA
 
 void add_unary(Kernels& kernels, const char* name, Unary op) {
     UnaryRow* rows = tables.unary[static_cast<int>(op)];
-    if (op == Unary::gelu_tanh) return;
+    if (op == Unary::gelu_tanh || mask_of(rows) == 0) return;
     add_kernel(kernels, name, op == Unary::gelu ? run_gelu<Unary::gelu, Unary::gelu_tanh> : run_unary,
                mask_of(rows), kFlags, rows);
 }

@@ -116,6 +116,32 @@ struct Remainder {
         }
     }
 };
+struct Fmod {
+    template <class T>
+    static T apply(T a, T b) {
+        if constexpr (std::is_signed_v<T>) {
+            if (b == T(-1)) return 0;
+        }
+        return static_cast<T>(a % b);
+    }
+};
+// Shifts that are negative or as wide as the type leave nothing, or the sign.
+template <class T>
+bool within(T places) {
+    return static_cast<Unsigned<T>>(places) < sizeof(T) * 8;
+}
+struct ShiftLeft {
+    template <class T>
+    static T apply(T a, T b) {
+        return within(b) ? static_cast<T>(static_cast<Wide<T>>(a) << b) : T(0);
+    }
+};
+struct ShiftRight {
+    template <class T>
+    static T apply(T a, T b) {
+        return static_cast<T>(within(b) ? a >> b : a < 0 ? -1 : 0);
+    }
+};
 struct FloorDivide {
     template <class T>
     static T apply(T a, T b) {
@@ -177,6 +203,9 @@ void fill_signed(Tables& t, tnr_dtype d) {
     t.binary[static_cast<int>(Binary::pow)][d] = binary_row<Pow, T>;
     t.binary[static_cast<int>(Binary::floor_divide)][d] = division_row<FloorDivide, T>;
     t.binary[static_cast<int>(Binary::remainder)][d] = division_row<Remainder, T>;
+    t.binary[static_cast<int>(Binary::fmod)][d] = division_row<Fmod, T>;
+    t.binary[static_cast<int>(Binary::bitwise_left_shift)][d] = binary_row<ShiftLeft, T>;
+    t.binary[static_cast<int>(Binary::bitwise_right_shift)][d] = binary_row<ShiftRight, T>;
 }
 
 template <class Signed>

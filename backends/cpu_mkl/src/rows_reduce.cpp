@@ -152,8 +152,7 @@ struct Prod {
 template <class T>
 using Loaded = decltype(load(static_cast<const T*>(nullptr)));
 
-// kSign 1: largest, -1: smallest. Lanes keep NaN: a comparison
-// with it is false, so it is kept by the second test.
+// kSign 1: largest, -1: smallest. NaN wins: a comparison with it is false, so `join` has a second test.
 template <int kSign>
 struct Extreme {
     template <class T>
@@ -168,17 +167,28 @@ struct Extreme {
         using A = Acc<T>;
         const T* x = static_cast<const T*>(in);
         if (n == 0) return;
-        constexpr int kLanes = 16;
         A& a = *static_cast<A*>(acc);
         const A start = first ? load(x) : a;
+        a = start;
+        if (start != start) return;
+        // A NaN is never larger or smaller, so the lanes pass it over; the flags say that there was one.
+        constexpr int kLanes = 32;
         A lane[kLanes];
+        std::conditional_t<sizeof(A) == 8, int64_t, int32_t> odd[kLanes] = {};
         for (int l = 0; l < kLanes; ++l) lane[l] = start;
         int64_t i = 0;
         for (; i + kLanes <= n; i += kLanes) {
-            for (int l = 0; l < kLanes; ++l) lane[l] = join<A>(lane[l], load(x + i + l));
+            for (int l = 0; l < kLanes; ++l) {
+                const A value = load(x + i + l);
+                lane[l] = (kSign > 0 ? value > lane[l] : value < lane[l]) ? value : lane[l];
+                odd[l] |= value != value;
+            }
         }
         for (; i < n; ++i) lane[0] = join<A>(lane[0], load(x + i));
         for (int l = 1; l < kLanes; ++l) lane[0] = join<A>(lane[0], lane[l]);
+        for (int l = 0; l < kLanes; ++l) {
+            if (odd[l]) lane[0] = std::numeric_limits<A>::quiet_NaN();
+        }
         a = lane[0];
     }
 };

@@ -1,4 +1,4 @@
-// cumsum, argmax, argmin: one pass over every line of a dimension.
+// cumsum, cumprod, cummax, cummin, argmax, argmin: one pass over every line of a dimension.
 #include "element.h"
 #include "kernels.h"
 #include "lines.h"
@@ -20,29 +20,66 @@ auto running_zero() {
         return std::make_unsigned_t<T>(0);
 }
 
-template <class T>
-void cumsum_line(T* out, int64_t out_stride, const T* in, int64_t in_stride, int64_t n) {
-    auto sum = running_zero<T>();
-    using Sum = decltype(sum);
+template <bool kProduct, class T>
+void running_line(T* out, int64_t out_stride, const T* in, int64_t in_stride, int64_t n) {
+    auto total = running_zero<T>();
+    using Total = decltype(total);
+    if (kProduct) total = Total(1);
     for (int64_t i = 0; i < n; ++i) {
-        sum = static_cast<Sum>(sum + static_cast<Sum>(value_of(in[i * in_stride])));
+        const Total x = static_cast<Total>(value_of(in[i * in_stride]));
+        total = static_cast<Total>(kProduct ? total * x : total + x);
         if constexpr (is_half<T>)
-            out[i * out_stride] = narrow<T>(static_cast<float>(sum));
+            out[i * out_stride] = narrow<T>(static_cast<float>(total));
         else
-            out[i * out_stride] = static_cast<T>(sum);
+            out[i * out_stride] = static_cast<T>(total);
     }
 }
 
-int32_t run_cumsum(const tnr_call* call) {
+// The input has the dtype of the result.
+template <bool kProduct>
+int32_t run_running(const tnr_call* call) {
     const DLTensor &in = *call->in[0], &out = *call->out[0];
     const int dim = line_dim(call, 0, in);
     return with_type(dtype_of(in), [&](auto type) -> int32_t {
         using T = typename decltype(type)::type;
         each_line<2>({&in, &out}, dim, [&](const int64_t* at) {
-            cumsum_line(static_cast<T*>(out.data) + at[1], line_stride(out, dim),
-                        static_cast<const T*>(in.data) + at[0], line_stride(in, dim), line_length(in, dim));
+            running_line<kProduct>(static_cast<T*>(out.data) + at[1], line_stride(out, dim),
+                                   static_cast<const T*>(in.data) + at[0], line_stride(in, dim),
+                                   line_length(in, dim));
         });
         return TNR_OK;
+    });
+}
+
+// Running extremes and where they are: the last of equal ones, and the last NaN once there is one.
+template <bool kLargest, class T>
+void extremes_line(T* values, int64_t value_stride, int64_t* positions, int64_t position_stride, const T* in,
+                   int64_t in_stride, int64_t n) {
+    int64_t best = 0;
+    for (int64_t i = 0; i < n; ++i) {
+        const auto x = value_of(in[i * in_stride]), value = value_of(in[best * in_stride]);
+        if (x != x || (value == value && (kLargest ? x >= value : x <= value))) best = i;
+        values[i * value_stride] = in[best * in_stride];
+        positions[i * position_stride] = best;
+    }
+}
+
+template <bool kLargest>
+int32_t run_extremes(const tnr_call* call) {
+    const DLTensor &in = *call->in[0], &values = *call->out[0], &positions = *call->out[1];
+    const int dim = line_dim(call, 0, in);
+    return with_type(dtype_of(in), [&](auto type) -> int32_t {
+        using T = typename decltype(type)::type;
+        if constexpr (!is_complex<T>) {
+            each_line<3>({&in, &values, &positions}, dim, [&](const int64_t* at) {
+                extremes_line<kLargest>(static_cast<T*>(values.data) + at[1], line_stride(values, dim),
+                                        static_cast<int64_t*>(positions.data) + at[2],
+                                        line_stride(positions, dim), static_cast<const T*>(in.data) + at[0],
+                                        line_stride(in, dim), line_length(in, dim));
+            });
+            return TNR_OK;
+        }
+        return unsupported(call);
     });
 }
 
@@ -86,7 +123,10 @@ int32_t run_position(const tnr_call* call) {
 }  // namespace
 
 void add_scans(Kernels& kernels) {
-    add_kernel(kernels, "cumsum", run_cumsum, TNR_MASK_ALL, kAnyLayout);
+    add_kernel(kernels, "cumsum", run_running<false>, TNR_MASK_ALL, kAnyLayout);
+    add_kernel(kernels, "cumprod", run_running<true>, TNR_MASK_ALL, kAnyLayout);
+    add_kernel(kernels, "cummax", run_extremes<true>, TNR_MASK_ALL & ~TNR_MASK_COMPLEX, kAnyLayout);
+    add_kernel(kernels, "cummin", run_extremes<false>, TNR_MASK_ALL & ~TNR_MASK_COMPLEX, kAnyLayout);
     add_kernel(kernels, "argmax", run_position<true>, TNR_MASK_ALL & ~TNR_MASK_COMPLEX, kAnyLayout);
     add_kernel(kernels, "argmin", run_position<false>, TNR_MASK_ALL & ~TNR_MASK_COMPLEX, kAnyLayout);
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "tenora_backend.h"
+#include "windows.h"
 
 namespace tenora::cpu {
 
@@ -25,15 +26,15 @@ using BinaryRow = int32_t (*)(void* out, const void* a, const void* b, int64_t n
 #define TENORA_UNARY_OPS(X)                                                                       \
     X(neg) X(abs) X(sign) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tanh) X(erf) X(floor) X(ceil)     \
     X(trunc) X(round) X(logical_not) X(bitwise_not) X(isnan) X(relu) X(sigmoid) X(rsqrt)          \
-    X(reciprocal) X(square) X(gelu) X(gelu_tanh)
-
-
+    X(reciprocal) X(square) X(gelu) X(gelu_tanh) X(asin) X(acos) X(atan) X(exp2) X(erfc) X(erfinv) \
+    X(lgamma) X(digamma) X(hardsigmoid) X(hardswish) X(frac)
 
 #define TENORA_BINARY_OPS(X)                                                                      \
     X(add) X(sub) X(mul) X(div) X(pow) X(maximum) X(minimum) X(floor_divide) X(remainder)         \
     X(atan2) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and) X(logical_or) X(logical_xor)      \
     X(bitwise_and) X(bitwise_or) X(bitwise_xor) X(threshold_backward) X(sigmoid_backward)         \
-    X(tanh_backward) X(gelu_backward) X(gelu_tanh_backward)
+    X(tanh_backward) X(gelu_backward) X(gelu_tanh_backward) X(nextafter) X(fmod) X(copysign)      \
+    X(bitwise_left_shift) X(bitwise_right_shift) X(igamma) X(igammac)
 // clang-format on
 
 #define TENORA_NAME(name) name,
@@ -68,6 +69,9 @@ struct Gemm {
     double alpha;
     const void* bias;  // n elements added to every row, or NULL; bias_stride apart
     int64_t bias_stride;
+    // Not NULL: element (p, j) of B is b[b_row_at[p] + b_col_at[j]] (windows of an image); C is dense in its
+    // rows.
+    const int64_t *b_row_at, *b_col_at;
 };
 using GemmFn = int32_t (*)(const Gemm& g);
 
@@ -104,21 +108,26 @@ struct Tables {
     GemmFn gemm[TNR_DTYPE_COUNT];
     FusedRows fused[TNR_DTYPE_COUNT];
     StepRows step[TNR_DTYPE_COUNT];
+    ConvolutionRows convolution[TNR_DTYPE_COUNT];
+    PoolingRows pooling[TNR_DTYPE_COUNT];
     void (*philox)(uint32_t* out, uint64_t first_block, int64_t blocks, uint64_t seed);  // 4 words a block
 };
 
-#define TENORA_DECLARE_FILLS(set)         \
-    namespace set {                       \
-    void fill_arithmetic(Tables& tables); \
-    void fill_compare(Tables& tables);    \
-    void fill_integer(Tables& tables);    \
-    void fill_math(Tables& tables);       \
-    void fill_cast(Tables& tables);       \
-    void fill_reduce(Tables& tables);     \
-    void fill_gemm(Tables& tables);       \
-    void fill_fused(Tables& tables);      \
-    void fill_random(Tables& tables);     \
-    void fill_steps(Tables& tables);      \
+#define TENORA_DECLARE_FILLS(set)          \
+    namespace set {                        \
+    void fill_arithmetic(Tables& tables);  \
+    void fill_compare(Tables& tables);     \
+    void fill_integer(Tables& tables);     \
+    void fill_math(Tables& tables);        \
+    void fill_cast(Tables& tables);        \
+    void fill_reduce(Tables& tables);      \
+    void fill_gemm(Tables& tables);        \
+    void fill_fused(Tables& tables);       \
+    void fill_random(Tables& tables);      \
+    void fill_steps(Tables& tables);       \
+    void fill_convolution(Tables& tables); \
+    void fill_pooling(Tables& tables);     \
+    void fill_functions(Tables& tables);   \
     }
 TENORA_DECLARE_FILLS(baseline)
 TENORA_DECLARE_FILLS(avx2)
