@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import hypothesis_profiles  # noqa: F401 - the profiles are there before the command line names one
 import op_cases
 import pytest
 from engine_fixtures import installed, live_baseline

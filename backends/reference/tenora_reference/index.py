@@ -23,22 +23,25 @@ def _grid(index: Array, dim: int) -> tuple[Any, ...]:
     return tuple(grid)
 
 
+def _lifted(*arrays: Array) -> list[Array]:
+    """The arrays, 0-d ones as windows of one element: in gather and scatter both mean the same."""
+    return [a.reshape(1) if a.ndim == 0 else a for a in arrays]
+
+
 def gather(input: Array, index: Array, *, dim: int, out: Array) -> None:
     """out[i][j] = input[index[i][j]][j] for dim 0; `out` has the shape of `index`."""
-    if input.ndim == 0:
-        _check(index, 1, 0, 0)
-        np.copyto(out, input)
-        return
+    if not index.size:
+        return  # an index without elements may have any rank
+    input, index, out = _lifted(input, index, out)
     _check(index, input.shape[dim], dim, 0)
     np.copyto(out, input[_grid(index, dim)])
 
 
 def scatter(input: Array, index: Array, src: Array, *, dim: int, out: Array) -> None:
     """out[index[i][j]][j] = src[i][j] for dim 0; `out` already holds `input`. The last write wins."""
-    if out.ndim == 0:
-        _check(index, 1, 0, 0)
-        np.copyto(out, src)
+    if not index.size:
         return
+    index, src, out = _lifted(index, src, out)
     _check(index, out.shape[dim], dim, 0)
     out[_grid(index, dim)] = src[tuple(slice(size) for size in index.shape)]
 
@@ -46,10 +49,9 @@ def scatter(input: Array, index: Array, src: Array, *, dim: int, out: Array) -> 
 @silent
 def scatter_add(input: Array, index: Array, src: Array, *, dim: int, out: Array) -> None:
     """out[index[i][j]][j] += src[i][j] for dim 0; `out` already holds `input`."""
-    if out.ndim == 0:
-        _check(index, 1, 0, 0)
-        _add_at(out[None], (index,), src)
+    if not index.size:
         return
+    index, src, out = _lifted(index, src, out)
     _check(index, out.shape[dim], dim, 0)
     _add_at(out, _grid(index, dim), src[tuple(slice(size) for size in index.shape)])
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_engine import _engine
+
 
 def wrap_dim(op: str, dim: int, rank: int) -> int:
     """A dimension counted from the front; a 0-d tensor counts as one dimension.
@@ -75,3 +77,21 @@ def broadcast_shape(op: str, shapes: Iterable[Iterable[int]]) -> tuple[int, ...]
                 )
             result[place] = size if size != 1 else result[place]
     return tuple(result)
+
+
+def need_indices(op: str, index: Any, most: int | None = None) -> None:
+    """Refuses an index tensor that holds no integers, or has more than `most` dimensions.
+
+    Raises:
+        RuntimeError: the dtype is wrong.
+        IndexError: there are too many dimensions.
+    """
+    if index.dtype.is_floating_point or index.dtype.is_complex or index.dtype == _engine.bool:
+        raise RuntimeError(
+            f"[{op}] index has the wrong dtype: got {index.dtype}, expected integers. Cast it."
+        )
+    if most is not None and index.ndim > most:
+        raise IndexError(
+            f"[{op}] index has too many dimensions: got shape {tuple(index.shape)}, expected at most {most}. "
+            "Reshape it."
+        )

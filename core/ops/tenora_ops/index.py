@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_ops.checks import need_indices, wrap_dim
 from tenora_ops.formula import max_number, min_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along
@@ -229,8 +230,27 @@ index_select = op(
 
 
 def _add_rows(x: Any, dim: Any, index: Any, src: Any) -> Any:
-    moved = ops.index_put(ops.transpose(x, 0, dim), ops.transpose(src, 0, dim), [index], accumulate=True)
-    return ops.transpose(moved, 0, dim)
+    """x with the slices of src added at the indices of a dim; a last dim of size 1 is there for a 0-d x."""
+    dim = (dim + x.ndim) % max_number(x.ndim, 1)
+    target, source = ops.unsqueeze(x, -1), ops.unsqueeze(src, -1)
+    rows = [ops.reshape(index, (-1,))]
+    moved = ops.index_put(ops.transpose(target, 0, dim), ops.transpose(source, 0, dim), rows, accumulate=True)
+    return ops.squeeze(ops.transpose(moved, 0, dim), -1)
+
+
+def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> Any:
+    need_indices("index_add", index, 1)
+    dim = wrap_dim("index_add", dim, input.ndim)
+    wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
+    if list(source.shape) != wanted and (input.ndim or source.numel() != index.numel()):
+        raise RuntimeError(
+            f"[index_add] source does not fit: got shape {tuple(source.shape)}, expected {tuple(wanted)}. "
+            "Give a slice for every index."
+        )
+    if not input.ndim:
+        whole = _add_rows(ops.reshape(input, (1,)), 0, index, ops.reshape(source, (-1,)) * alpha)
+        return ops.reshape(whole, ())
+    return _add_rows(input, dim, index, source * alpha)
 
 
 index_add = op(
@@ -241,7 +261,7 @@ index_add = op(
     prepare="",
     dtypes=NUMBERS,
     tolerance="reduction",
-    composite=lambda x, index, source, dim, alpha: _add_rows(x, dim, index, source * alpha),
+    function=_index_add,
     samples=lambda draw: [
         sample(*s.arguments, draw.array(*_selected(s.arguments)), **options)
         for options in ({}, {"alpha": 2})

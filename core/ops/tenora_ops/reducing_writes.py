@@ -83,13 +83,14 @@ def _reduced(input: Any, index: Any, src: Any, dim: int, reduce: str, include_se
     if input.dtype in (_engine.float16, _engine.bfloat16):
         wide = ops.to(input, _engine.float32), index, ops.to(src, _engine.float32)
         return ops.to(_reduced(*wide, dim, reduce, include_self), input.dtype)
-    if not input.ndim:
+    dim = wrap_dim("scatter_reduce", dim, input.ndim)
+    if not input.ndim and index.ndim <= 1 and src.ndim <= 1:
         whole = ops.reshape(input, (1,)), ops.reshape(index, (-1,)), ops.reshape(src, (-1,))
         return ops.reshape(_reduced(*whole, 0, reduce, include_self), ())
-    dim = wrap_dim("scatter_reduce", dim, input.ndim)
     start = ops.clone(input)
     if not index.numel():
         return start
+    ops.scatter(start, dim, index, src)  # refuses shapes that do not fit and indices beyond the dim
     for d, size in enumerate(index.shape):
         src = ops.narrow(src, d, 0, size)
     if not include_self:

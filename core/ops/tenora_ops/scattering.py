@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenora_engine import _engine
-from tenora_ops.checks import broadcast_shape, ints, wrap_dim
+from tenora_ops.checks import broadcast_shape, ints, need_indices, wrap_dim
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -13,10 +13,16 @@ from tenora_ops.samples import ALL, NUMBERS, Domain, Draw, sample, unary
 
 PLACES = Family("index", "", "", "", unary, ALL)
 
+
+def _take(input: Any, index: Any) -> Any:
+    need_indices("take", index)
+    return ops.index(ops.reshape(input, (-1,)), [index])
+
+
 take = op(
     "take(input: Tensor, index: Tensor) -> Tensor",
     family=PLACES,
-    composite=lambda x, index: ops.index(ops.reshape(x, (-1,)), [index]),
+    function=_take,
     samples=lambda draw: [
         sample(draw.array(5), draw.indices(5, 3)),
         sample(draw.array(3, 4), draw.indices(12, 2, 3)),
@@ -91,9 +97,10 @@ def _index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
         value = ops.to(value, input.dtype)
     else:
         value = ops.full((), value, dtype=input.dtype, device=input.device)
+    need_indices("index_fill", index, 1)
     dim, index = wrap_dim("index_fill", dim, input.ndim), ops.reshape(index, (-1,))
     line = ops.full((input.shape[dim] if input.ndim else 1,), False, dtype=_engine.bool, device=input.device)
-    line = ops.scatter(line, 0, index, ops.full_like(index, True, dtype=_engine.bool))
+    line = ops.index_put(line, ops.full((), True, dtype=_engine.bool, device=input.device), [index])
     return ops.where(ops.reshape(line, [-1 if d == dim else 1 for d in range(input.ndim)]), value, input)
 
 
@@ -132,15 +139,16 @@ def _distinct(draw: Draw, size: int, count: int) -> Any:
 
 def _index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     dim = wrap_dim("index_copy", dim, input.ndim)
+    need_indices("index_copy", index, 1)
     index = ops.reshape(index, (-1,))
-    wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
+    wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape or (1,))]
     if input.dtype != source.dtype or (list(source.shape) != wanted and source.ndim):
         raise RuntimeError(
             f"[index_copy] source does not fit: got {source.dtype} {tuple(source.shape)}, expected {input.dtype} "
             f"{tuple(wanted)}. Give a slice for every index."
         )
     source = ops.reshape(source, wanted)
-    return _rows(input, dim, index, ops.transpose(source, 0, dim) if input.ndim else source)
+    return _rows(input, dim, index, ops.transpose(source, 0, dim))
 
 
 index_copy = op(
@@ -162,20 +170,26 @@ index_copy = op(
     inplace=True,
     out=True,
 )
+
+
+def _put_places(input: Any, index: Any, source: Any, accumulate: bool) -> Any:
+    need_indices("put", index)
+    if source.numel() != index.numel():
+        raise IndexError(
+            f"[put] source does not fit: got {source.numel()} elements for {index.numel()} indices, expected as many. "
+            "Give an element for every index."
+        )
+    flat, places = ops.reshape(input, (-1,)), ops.reshape(index, (-1,))
+    written = ops.index_put(flat, ops.reshape(source, (-1,)), [places], accumulate=accumulate)
+    return ops.reshape(written, input.shape)
+
+
 put = op(
     "put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor",
     family=PLACES,
     dtypes=NUMBERS,
     tolerance="reduction",
-    composite=lambda x, index, source, accumulate: ops.reshape(
-        ops.index_put(
-            ops.reshape(x, (-1,)),
-            ops.reshape(source, (-1,)),
-            [ops.reshape(index, (-1,))],
-            accumulate=accumulate,
-        ),
-        x.shape,
-    ),
+    function=_put_places,
     samples=lambda draw: [
         sample(draw.array(5), _distinct(draw, 5, 3), draw.array(3)),
         sample(draw.array(3, 4), _distinct(draw, 12, 6).reshape(2, 3), draw.array(2, 3)),
