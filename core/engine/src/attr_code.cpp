@@ -160,10 +160,11 @@ Attr normal_dims(const Attr& dims, int64_t ndim, SpanArena& arena, std::string_v
     return attr_span({data, count});
 }
 
-Attr of_tensor(AttrCode code, const Tensor* t, std::span<const Attr> args, std::string_view op) {
+Attr of_tensor(AttrCode code, const Tensor* t, std::span<const Attr> args, SpanArena& arena,
+               std::string_view op) {
     switch (code) {
-        case AttrCode::Shape:
-            return attr_span(t->shape());
+        case AttrCode::Shape:  // copied: the tensor may be gone before the shape is used
+            return copy_span(t->shape(), arena);
         case AttrCode::Size:
             return attr_int(
                 t->dl.shape[checked_index(as_int(args[0], code, op), t->shape().size(), code, op)]);
@@ -282,7 +283,7 @@ Attr evaluate(AttrCode code, const Tensor* tensor, std::span<const Attr> args, S
         return out;
     }
     if (code <= AttrCode::Pow) return arithmetic(code, args, op);
-    if (code <= AttrCode::DeviceOf) return of_tensor(code, tensor, args, op);
+    if (code <= AttrCode::DeviceOf) return of_tensor(code, tensor, args, arena, op);
     switch (code) {
         case AttrCode::MakeSpan:
         case AttrCode::Concat:
