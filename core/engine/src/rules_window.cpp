@@ -1,7 +1,6 @@
 // Shape rules of ops whose windows slide over the last dims: convolution, pooling, unfold and fold.
 //
-//   - Tensors are (N, C, spatial...) or (C, spatial...). An int[] attribute of one item stands for every
-//   spatial dim.
+//   - Tensors are (N, C, spatial...) or (C, spatial...). An int[] of one item stands for every spatial dim.
 //   - Sums that users' numbers may drive beyond 64 bits are done in 128.
 #include <algorithm>
 #include <array>
@@ -191,8 +190,7 @@ void conv_transpose(Infer& c) {
     r.give(0, x.first(x.size() - size_t(N) - 1), {&channels, 1}, out);
 }
 
-// The adjoints are told the size of their result. Every element of the gradient meets one kernel of the
-// weight.
+// The adjoints are told the size of their result. Each element of the gradient meets one kernel.
 template <bool kWeight>
 void conv_adjoint(Infer& c) {
     std::span<const int64_t> size = span_attr(c, 0, "size");
