@@ -38,6 +38,10 @@ struct Key {
 
 int64_t slice_bound(PyObject* o) {
     if (o == Py_None) return kAbsent;
+    if (!PyIndex_Check(o)) {
+        raise_kind(ErrorKind::Type, "type", "index",
+                   "bad bound of a slice: got " + type_name(o) + ", expected an integer or None.");
+    }
     PyRef index = own(PyNumber_Index(o));
     int overflow = 0;
     int64_t v =
