@@ -74,6 +74,39 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
     "older arguments: classes": lambda m: m.nn.functional.cross_entropy(
         m.zeros(3, 2), m.tensor([0, 1, 1]), None, None, 1, False
     ),
+    "linspace of integers": lambda m: m.linspace(0, 10, 4, dtype=m.int32),
+    "linspace cuts its ends": lambda m: m.linspace(0.5, -3, 6, dtype=m.int8),
+    "linspace of complex numbers": lambda m: m.linspace(0, 1 + 2j, 4),
+    "logspace": lambda m: m.logspace(-1, 2, 5),
+    "logspace of integers": lambda m: m.logspace(0, 6, 4, base=2, dtype=m.int64),
+    "logspace of complex numbers": lambda m: m.logspace(0, 1, 3, dtype=m.complex64),
+    "masked_fill cuts a float": lambda m: m.tensor([1, 2]).masked_fill(m.tensor([True, False]), 1.5),
+    "masked_fill_ cuts a float": lambda m: m.tensor([1, 2]).masked_fill_(m.tensor([True, False]), 7.5),
+    "masked_fill keeps bool": lambda m: m.tensor([True, True]).masked_fill(m.tensor([True, False]), 0),
+    "masked_fill by a wider number": lambda m: m.ones(2).masked_fill(
+        m.tensor([True, False]), m.tensor(3.5, dtype=m.float64)
+    ),
+    "masked_fill of complex numbers": lambda m: m.ones(2, dtype=m.complex64).masked_fill(
+        m.tensor([True, False]), 1 + 2j
+    ),
+    "isclose of unsigned": lambda m: m.tensor([1, 2, 250], dtype=m.uint8).isclose(
+        m.tensor([2, 2, 251], dtype=m.uint8), atol=1
+    ),
+    "isclose of bool": lambda m: m.isclose(m.tensor([True, False]), m.tensor([True, True])),
+    "vector_norm of halves": lambda m: m.linalg.vector_norm(m.full((9,), 300.0, dtype=m.float16)),
+    "norm of halves": lambda m: m.linalg.norm(m.ones(3, 3, dtype=m.float16)),
+    "matrix_norm of halves": lambda m: m.linalg.matrix_norm(m.ones(3, 3, dtype=m.float16), 1),
+    "vander of small integers": lambda m: m.vander(m.tensor([2, 100, 7], dtype=m.int8)),
+    "mvlgamma of halves": lambda m: m.mvlgamma(m.tensor([2.5], dtype=m.float16), 2),
+    "tril of bool": lambda m: m.ones(3, 3, dtype=m.bool).tril(),
+    "hardtanh of integers": lambda m: m.nn.functional.hardtanh(m.tensor([-5, 0, 5]), -1.5, 2.5),
+    "relu6 of integers": lambda m: m.nn.functional.relu6(m.tensor([-5, 0, 9])),
+    "threshold of integers": lambda m: m.nn.functional.threshold(m.tensor([-5, 0, 9]), 0.5, 7.5),
+    "l1_loss of complex numbers": lambda m: m.nn.functional.l1_loss(m.tensor([3 + 4j]), m.tensor([0j])),
+    "float_power of complex numbers": lambda m: m.float_power(m.tensor([1 + 1j]), 2),
+    "interpolate with antialias": lambda m: m.nn.functional.interpolate(
+        m.arange(35.0).reshape(1, 1, 5, 7), (3, 4), mode="bicubic", antialias=True
+    ),
     "einsum of lists": lambda m: m.einsum(m.ones(2, 3), [51, 0], m.ones(3, 2), [0, 2], [2, 51]),
 }
 
@@ -83,6 +116,11 @@ def test_taken_as_pytorch_takes_it(name: str) -> None:
     got, theirs = TAKEN[name](tenora), TAKEN[name](torch)
     assert str(got.dtype).split(".")[1] == str(theirs.dtype).split(".")[1]
     np.testing.assert_allclose(got.numpy(), theirs.numpy(), rtol=1e-6)
+
+
+def test_areas_of_unsigned_numbers_do_not_wrap() -> None:
+    """PyTorch's do: it answers 453."""
+    assert tenora.trapezoid(tenora.tensor([200, 100, 250], dtype=tenora.uint8)).item() == 325.0
 
 
 def losses(name: str, *values: float, **options: Any) -> Callable[[Any], Any]:
@@ -141,6 +179,38 @@ def test_refused_as_pytorch_refuses_it(name: str) -> None:
     for lib in (tenora, torch):
         with pytest.raises(kind):
             run(lib)
+
+
+BRANCHES = (
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "sinh",
+    "cosh",
+    "tan",
+    "expm1",
+    "log1p",
+    "sqrt",
+    "log",
+)
+
+
+@pytest.mark.parametrize("name", BRANCHES)
+def test_complex_functions_take_the_branch_that_pytorch_takes(name: str, backend: str) -> None:
+    """On both sides of the cuts, which the sign of a zero tells apart."""
+    points = [
+        complex(a, b)
+        for a in (-3.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0)
+        for b in (-2.0, -0.3, -0.0, 0.0, 0.3, 1.0, 5.0)
+    ]
+    ours = getattr(tenora, name)(tenora.tensor(points, dtype=tenora.complex128)).numpy()
+    theirs = getattr(torch, name)(torch.tensor(points, dtype=torch.complex128)).numpy()
+    finite = np.isfinite(theirs)
+    assert (np.isfinite(ours) == finite).all()
+    np.testing.assert_allclose(ours[finite], theirs[finite], rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize(

@@ -171,19 +171,27 @@ namespace {
 
 bool is_half(DType d) { return d == DType::F16 || d == DType::BF16; }
 
+// The operands as they were given, complex numbers as tensors: attributes hold none.
+void take_operands(Call& c, std::span<Operand> in) {
+    DType known = c.infer.compute;
+    for (const Operand& o : c.in)
+        if (o.tensor && (known == DType::None || !is_complex(known))) known = o.tensor->dtype;
+    for (size_t i = 0; i < in.size(); ++i) {
+        in[i] = c.in[i];
+        if (c.in[i].tensor || !c.in[i].has_scalar || c.in[i].scalar.kind != Scalar::Kind::Complex) continue;
+        Device device = c.in[0].tensor ? c.in[0].tensor->device : c.infer.device;
+        TensorRef number = new_tensor({}, is_complex(known) ? known : DType::C64, device);
+        fill(number.get(), c.in[i].scalar);
+        in[i] = c.keep(std::move(number));
+    }
+}
+
 // Operands as a composite computes with them: promoted like a
 // kernel's, and half types in float32, rounded once at the end.
 void widen_operands(Call& c, std::span<Operand> in) {
+    take_operands(c, in);
     for (size_t i = 0; i < in.size(); ++i) {
-        in[i] = c.in[i];
         Tensor* t = c.in[i].tensor;
-        if (!t && c.in[i].has_scalar &&
-            c.in[i].scalar.kind == Scalar::Kind::Complex) {  // attributes hold no complex numbers
-            bool known = c.infer.compute != DType::None && is_complex(c.infer.compute);
-            TensorRef number = new_tensor({}, known ? c.infer.compute : DType::C64, c.infer.device);
-            fill(number.get(), c.in[i].scalar);
-            in[i] = c.keep(std::move(number));
-        }
         if (!t || !t->storage) continue;
         bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask & operand_bit(i));
         DType dtype = promoted ? c.infer.compute : t->dtype;
@@ -254,7 +262,7 @@ void run_program(Call& c, bool recording) {
     else if (c.op.has_rules)
         widen_recorded(c, in);
     else
-        std::copy(c.in.begin(), c.in.end(), in.data());
+        take_operands(c, in);
     ProgramKey key = make_key(c.op, 0, in, nullptr, c.infer.attr);
     const Program* p = composite_program(c.op, key, in, c.infer.attr);
     SmallArray<Tensor*, 8> tensors(in.size());

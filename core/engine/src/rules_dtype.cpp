@@ -104,6 +104,12 @@ void promote_float(Infer& c) {
     finish(c, d, d);
 }
 
+// A distance or a loss: real, of real and of complex numbers.
+void promote_modulus(Infer& c) {
+    DType d = floated(promoted(c));
+    finish(c, d, to_real(d));
+}
+
 void promote_bool(Infer& c) { finish(c, promoted(c), DType::Bool); }
 
 DType promoted_real(Infer& c) {
@@ -324,6 +330,7 @@ const RuleName table[] = {
     {"same_all", same_all},
     {"float_same", float_same},
     {"gelu", gelu},
+    {"promote_modulus", promote_modulus},
     {"float_real", float_real},
     {"like_first", like_first},
     {"bool", bool_rule},

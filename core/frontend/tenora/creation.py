@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import tenora_ops
-from tenora_engine import Generator, Tensor, as_tensor_data
+from tenora_engine import Generator, Tensor, as_tensor_data, float64
 from tenora_engine import dtype as DType
 
-from .defaults import default_device
+from .defaults import default_device, get_default_dtype
 
 
 def _finish(tensor: Tensor, requires_grad: bool) -> Tensor:
@@ -139,6 +139,27 @@ def arange(
     )
 
 
+def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device: Any) -> Tensor:
+    """Evenly spaced values of any dtype."""
+    start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    if steps < 0:
+        raise RuntimeError(
+            f"[{op}] negative dimension: got {steps} steps, expected 0 or more. Ask for none or more."
+        )
+    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+        dtype = get_default_dtype().to_complex()
+    if dtype is None or dtype.is_floating_point:
+        return tenora_ops.linspace(start, end, steps, dtype=dtype, device=device)
+    if not dtype.is_complex:  # the ends are cut first, as PyTorch does
+        line = tenora_ops.linspace(int(start), int(end), steps, dtype=float64, device=device)
+        return tenora_ops.cast(line, dtype)
+    start, end, part = complex(start), complex(end), dtype.to_real()
+    return tenora_ops.complex(
+        tenora_ops.linspace(start.real, end.real, steps, dtype=part, device=device),
+        tenora_ops.linspace(start.imag, end.imag, steps, dtype=part, device=device),
+    )
+
+
 def linspace(
     start: Any,
     end: Any,
@@ -148,10 +169,38 @@ def linspace(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`steps` values from `start` to `end`, both included, evenly spaced."""
-    return _finish(
-        tenora_ops.linspace(start, end, steps, dtype=dtype, device=default_device(device)), requires_grad
-    )
+    """`steps` values from `start` to `end`, both included, evenly spaced; of a whole dtype: cut to whole numbers.
+
+    >>> import tenora
+    >>> tenora.linspace(0, 10, 4, dtype=tenora.int64).tolist()
+    [0, 3, 6, 10]
+    """
+    line = _line("linspace", start, end, steps, dtype, default_device(device))
+    return _finish(line, requires_grad)
+
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`steps` powers of `base`, whose exponents are those of `linspace`.
+
+    >>> import tenora
+    >>> tenora.logspace(0, 3, 4, base=2.0).tolist()
+    [1.0, 2.0, 4.0, 8.0]
+    """
+    place = default_device(device)
+    if dtype is None or dtype.is_floating_point or dtype.is_complex:
+        exponents = _line("logspace", start, end, steps, dtype, place)
+        return _finish(tenora_ops.pow(base, exponents), requires_grad)
+    wide = tenora_ops.pow(base, _line("logspace", int(start), int(end), steps, float64, place))
+    return _finish(tenora_ops.cast(wide, dtype), requires_grad)
 
 
 def eye(

@@ -6,15 +6,17 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Iterable
 from typing import Any
 
-from tenora_ops.families import ACTIVATION
-from tenora_ops.formula import min_number, ops
+from tenora_ops.families import ACTIVATION, COMPLEX_FUNCTION_INPUTS
+from tenora_ops.formula import conj, is_complex, min_number, ops
 from tenora_ops.lazy import np
+from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
-from tenora_ops.samples import Domain, Draw, Sample, Samples, sample, unary
+from tenora_ops.samples import COMPLEX, INTEGERS, REALS, Domain, Draw, Sample, Samples, sample, unary
 
 
 def with_arguments(*values: Any) -> Samples:
@@ -258,11 +260,24 @@ mish = op(
     inplace="_mish_",
 )
 
+
+def _softsign_gradient(g: Any, x: Any, r: Any) -> Any:
+    below = ops.square(ops.abs(x) + 1.0)
+    if not is_complex(x):
+        return g / below
+    along = ops.real(g * conj(x))  # how |x| moves, which is real
+    size = ops.abs(x)
+    still = ops.eq(size, 0)
+    return g / (size + 1) - x * (along / (ops.where(still, 1, size) * below))
+
+
 softsign = op(
     "softsign(input: Tensor) -> Tensor",
     family=ACTIVATION,
+    dtype="promote_float",
+    dtypes=INTEGERS + REALS + COMPLEX,
     composite=lambda x: x / (ops.abs(x) + 1.0),
-    vjp=lambda g, x, r: g / ops.square(ops.abs(x) + 1.0),
+    vjp=_softsign_gradient,
     oracle=lambda x: x / (1 + np.abs(x)),
     doc="x / (1 + |x|).",
     example="tenora.nn.functional.softsign(tenora.tensor([1.0, -3.0]))",
@@ -272,10 +287,12 @@ softsign = op(
 tanhshrink = op(
     "tanhshrink(input: Tensor) -> Tensor",
     family=ACTIVATION,
+    dtype="promote_float",
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     domain=Domain(),
     composite=lambda x: x - ops.tanh(x),
-    vjp=lambda g, x, r: g * ops.square(ops.tanh(x)),
-    oracle=lambda x: np.vectorize(lambda v: v - math.tanh(v), otypes=[float])(x),
+    vjp=lambda g, x, r: g * conj(ops.square(ops.tanh(x))),
+    oracle=each(lambda v: v - math.tanh(v), lambda v: v - cmath.tanh(v)),
     doc="x - tanh(x).",
     example="tenora.nn.functional.tanhshrink(tenora.tensor([1.0, -2.0]))",
     public="nn.functional.tanhshrink",

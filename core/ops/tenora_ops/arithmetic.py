@@ -12,6 +12,7 @@ from tenora_ops.lazy import np
 from tenora_ops.oracles import each
 from tenora_ops.record import op
 from tenora_ops.samples import (
+    COMPLEX,
     FLOATING,
     NONZERO,
     NUMBERS,
@@ -251,14 +252,17 @@ rsqrt = op(
 def _power_gradients(g: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any]:
     """d a**b = b a**(b-1) da + a**b log(a) db, with 0 where b is 0, and where a is 0 and b is not negative."""
     if is_number(b):  # 0 ** (b * b) is 1 at b = 0 and 0 elsewhere: the exponent b - 1 becomes 0 there, not -1
-        base = g * (ops.pow(a, b - 1 + 0 ** (b * b)) * b)
+        base = g * conj(ops.pow(a, b - 1 + 0 ** (b * b)) * b)
     else:
-        base = g * ops.where(ops.eq(b, 0), 0, ops.pow(a, b - 1) * b)
+        base = g * conj(ops.where(ops.eq(b, 0), 0, ops.pow(a, b - 1) * b))
     if is_number(a):
         a = ops.full((), a, dtype=r.dtype, device=r.device)
-    still = ops.logical_and(ops.eq(a, 0), ops.ge(b, 0))
+    size = b if is_number(b) or not is_complex(b) else ops.real(b)
+    still = ops.logical_and(ops.eq(a, 0), ops.ge(size, 0))
     exponent = (
-        None if is_number(b) else sum_to(ops.where(still, 0, g * r * ops.log(ops.where(still, 1, a))), b)
+        None
+        if is_number(b)
+        else sum_to(ops.where(still, 0, g * conj(r * ops.log(ops.where(still, 1, a)))), b)
     )
     return sum_to(base, a), exponent
 
@@ -269,14 +273,14 @@ def _powers(a: Any, b: Any) -> Any:
         bits = 8 * whole.itemsize
         found = np.frompyfunc(lambda x, y: builtins.pow(int(x), int(y)) % 2**bits, 2, 1)(a, b)
         return np.asarray(found).astype(f"u{whole.itemsize}").astype(whole)
-    return each(lambda x, y: float(x) ** y)(a, b)
+    return each(lambda x, y: float(x) ** y, lambda x, y: complex(x) ** y)(a, b)
 
 
 pow = op(
     "pow(input: Tensor | Scalar, exponent: Tensor | Scalar) -> Tensor",
     family=BINARY,
     dtype="pow",
-    dtypes=ORDERED_NUMBERS,
+    dtypes=ORDERED_NUMBERS + COMPLEX,
     domain=Domain(-3.0, 3.0),
     vjp=_power_gradients,
     samples=exponents,

@@ -411,7 +411,7 @@ rms_norm_eps = op(
 
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
     if eps is None:  # that of the dtype in which it is computed
-        eps = 2.0**-52 if input.dtype == _engine.float64 else 2.0**-23
+        eps = 2.0**-52 if input.dtype in (_engine.float64, _engine.complex128) else 2.0**-23
     return ops.rms_norm_eps(input, normalized_shape, weight, eps)
 
 

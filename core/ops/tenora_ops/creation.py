@@ -225,7 +225,7 @@ def _triangle(x: Any, diagonal: Any, lower: bool) -> Any:
     # A diagonal beyond the matrix is as good as one at its edge, and does not overflow.
     shift = max_number(min_number(diagonal, x.shape[-1]), -x.shape[-2])
     kept = ops.ge(rows + shift, columns) if lower else ops.le(rows + shift, columns)
-    return ops.where(kept, x, 0)
+    return ops.where(kept, x, ops.full((), 0, dtype=x.dtype, device=x.device))
 
 
 def triangles(draw: Draw) -> Iterable[Sample]:
@@ -244,7 +244,7 @@ tril = op(
     family=RANGE,
     dtype="same",
     shape="matrices",
-    dtypes=FLOATING + ("int64", "int8"),
+    dtypes=FLOATING + ("int64", "int8", "bool"),
     tolerance="exact",
     composite=lambda x, diagonal: _triangle(x, diagonal, True),
     vjp=lambda g, x, r, diagonal: ops.tril(g, diagonal),
@@ -260,7 +260,7 @@ triu = op(
     family=RANGE,
     dtype="same",
     shape="matrices",
-    dtypes=FLOATING + ("int64", "int8"),
+    dtypes=FLOATING + ("int64", "int8", "bool"),
     tolerance="exact",
     composite=lambda x, diagonal: _triangle(x, diagonal, False),
     vjp=lambda g, x, r, diagonal: ops.triu(g, diagonal),

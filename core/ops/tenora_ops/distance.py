@@ -11,7 +11,7 @@ from tenora_ops.formula import max_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.losses_margin import spread
 from tenora_ops.record import Family, op
-from tenora_ops.samples import REALS, Domain, Draw, Sample, sample
+from tenora_ops.samples import COMPLEX, REALS, Domain, Draw, Sample, sample
 
 VECTORS = Family(
     "vectors", "promote_float", "", "plain", lambda draw: vectors(draw), REALS, tolerance="statistics"
@@ -95,6 +95,8 @@ def _distance_oracle(a: Any, b: Any, p: float = 2.0, eps: float = 1e-6, keepdim:
 pairwise_distance = op(
     "pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-06, keepdim: bool = False) -> Tensor",
     family=VECTORS,
+    dtype="promote_modulus",
+    dtypes=REALS + COMPLEX,
     shape=_distance_shape,
     samples=lambda draw: [
         sample(*s.arguments, *((3.0, 1e-3, True) if i % 2 else ())) for i, s in enumerate(vectors(draw))

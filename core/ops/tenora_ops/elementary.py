@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Iterable
 from typing import Any
 
 from tenora_engine import _engine
-from tenora_ops.families import BINARY, BINARY_FUNCTION, COMPOSITE, UNARY_FUNCTION
-from tenora_ops.formula import is_number, ops, sum_to
+from tenora_ops import complex_branches
+from tenora_ops.families import (
+    BINARY,
+    BINARY_FUNCTION,
+    COMPLEX_FUNCTION_INPUTS,
+    COMPOSITE,
+    UNARY_FUNCTION,
+)
+from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import each
 from tenora_ops.record import op
-from tenora_ops.samples import ORDERED, POSITIVE, REALS, Domain, Draw, Sample, binary, sample, unary
+from tenora_ops.samples import COMPLEX, ORDERED, POSITIVE, REALS, Domain, Draw, Sample, binary, sample, unary
 
 LOG_TWO = math.log(2.0)
 #: Above it, 1 is nothing beside x * x.
@@ -37,9 +45,10 @@ def _asinh(x: Any) -> Any:
 asinh = op(
     "asinh(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
-    composite=_asinh,
-    vjp=lambda g, x, r: g * ops.rsqrt(x * x + 1),
-    oracle=each(math.asinh),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.asinh(x) if is_complex(x) else _asinh(x),
+    vjp=lambda g, x, r: g * conj(ops.rsqrt(x * x + 1)),
+    oracle=each(math.asinh, cmath.asinh),
     doc="Inverse hyperbolic sine, log(x + sqrt(x^2 + 1)).",
     example="tenora.asinh(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -61,9 +70,10 @@ acosh = op(
     "acosh(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(1.1, 5.0),
-    composite=_acosh,
-    vjp=lambda g, x, r: g * ops.rsqrt((x - 1) * (x + 1)),
-    oracle=each(math.acosh),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.acosh(x) if is_complex(x) else _acosh(x),
+    vjp=lambda g, x, r: g * conj(ops.rsqrt(x - 1) * ops.rsqrt(x + 1)),
+    oracle=each(math.acosh, cmath.acosh),
     doc="Inverse hyperbolic cosine, log(x + sqrt(x^2 - 1)); NaN below 1.",
     example="tenora.acosh(tenora.tensor([1.0, 2.0]))",
     method=True,
@@ -83,9 +93,10 @@ atanh = op(
     "atanh(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(-0.9, 0.9),
-    composite=_atanh,
-    vjp=lambda g, x, r: g / ((1 - x) * (x + 1)),
-    oracle=each(math.atanh),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.atanh(x) if is_complex(x) else _atanh(x),
+    vjp=lambda g, x, r: g / conj((1 - x) * (x + 1)),
+    oracle=each(math.atanh, cmath.atanh),
     doc="Inverse hyperbolic tangent, log((1 + x) / (1 - x)) / 2; NaN outside [-1, 1].",
     example="tenora.atanh(tenora.tensor([0.0, 0.5]))",
     method=True,
@@ -133,17 +144,20 @@ def _sinc_gradient(g: Any, x: Any) -> Any:
     safe = ops.where(zero, 1, x)
     angle = safe * math.pi
     slope = (ops.cos(angle) - ops.sin(angle) / angle) / safe
-    return ops.where(zero, 0, g * slope)
+    return ops.where(zero, 0, g * conj(slope))
 
 
 sinc = op(
     "sinc(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
-    dtypes=REALS,
+    dtypes=REALS + COMPLEX,
     domain=Domain(avoid=(0.0,)),
     composite=_sinc,
     vjp=lambda g, x, r: _sinc_gradient(g, x),
-    oracle=each(lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0),
+    oracle=each(
+        lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0,
+        lambda x: cmath.sin(math.pi * x) / (math.pi * x),
+    ),
     tolerance="normalised",
     doc="sin(pi x) / (pi x), 1 at 0.",
     example="tenora.sinc(tenora.tensor([0.0, 0.5]))",
@@ -217,16 +231,30 @@ def _distance(a: Any, b: Any) -> Any:
     return ops.where(same, 0, ops.where(same, 0, a) - ops.where(same, 0, b))
 
 
+def _logaddexp_gradients(g: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any]:
+    if is_complex(r):
+        return sum_to(g * conj(ops.exp(a - r)), a), sum_to(g * conj(ops.exp(b - r)), b)
+    return sum_to(g * ops.sigmoid(_distance(a, b)), a), sum_to(g * ops.sigmoid(_distance(b, a)), b)
+
+
+def _logaddexp_complex(a: complex, b: complex) -> complex:
+    """The argument of the term with the larger real part goes on counting turns, as in PyTorch."""
+    large, small = (a, b) if a.real >= b.real else (b, a)
+    return large + cmath.log(1 + cmath.exp(small - large))
+
+
 logaddexp = op(
     "logaddexp(input: Tensor, other: Tensor) -> Tensor",
     family=BINARY_FUNCTION,
+    dtypes=REALS + COMPLEX,
     samples=tensors,
-    composite=lambda a, b: ops.maximum(a, b) + ops.log1p(ops.exp(-ops.abs(_distance(a, b)))),
-    vjp=lambda g, a, b, r: (
-        sum_to(g * ops.sigmoid(_distance(a, b)), a),
-        sum_to(g * ops.sigmoid(_distance(b, a)), b),
+    composite=lambda a, b: (
+        complex_branches.logaddexp(a, b)
+        if is_complex(a)
+        else ops.maximum(a, b) + ops.log1p(ops.exp(-ops.abs(_distance(a, b))))
     ),
-    oracle=each(lambda a, b: math.log(math.exp(a) + math.exp(b))),
+    vjp=_logaddexp_gradients,
+    oracle=each(lambda a, b: math.log(math.exp(a) + math.exp(b)), _logaddexp_complex),
     doc="log(exp(input) + exp(other)) without overflow.",
     example="tenora.logaddexp(tenora.tensor([1.0]), tenora.tensor([2.0]))",
     method=True,
@@ -291,17 +319,21 @@ def powers(draw: Draw) -> Iterable[Sample]:
     return [*found, sample(draw.array(5), 2), sample(2, draw.array(2, 3))]
 
 
+def _float_power(a: Any, b: Any) -> Any:
+    wide = any(isinstance(v, complex) if is_number(v) else is_complex(v) for v in (a, b))
+    dtype = _engine.complex128 if wide else _engine.float64
+    return ops.pow(*[v if is_number(v) else ops.to(v, dtype) for v in (a, b)])
+
+
 float_power = op(
     "float_power(input: Tensor | Scalar, exponent: Tensor | Scalar) -> Tensor",
     family=COMPOSITE,
-    dtypes=("float64",),
+    dtypes=("float64", "complex128"),
     samples=powers,
-    composite=lambda a, b: ops.pow(
-        a if is_number(a) else ops.to(a, _engine.float64), b if is_number(b) else ops.to(b, _engine.float64)
-    ),
+    composite=_float_power,
     tolerance="transcendental",
-    oracle=each(lambda a, b: float(a) ** b),
-    doc="input to the power of exponent, always in float64.",
+    oracle=each(lambda a, b: float(a) ** b, lambda a, b: complex(a) ** b),
+    doc="input to the power of exponent, always in double precision.",
     example="tenora.float_power(tenora.tensor([1, 2]), 0.5)",
     method=True,
     inplace=True,
@@ -312,7 +344,7 @@ ldexp = op(
     family=BINARY_FUNCTION,
     samples=tensors,
     composite=lambda a, b: a * ops.pow(2.0, b),
-    vjp=lambda g, a, b, r: (sum_to(g * ops.pow(2.0, b), a), sum_to(g * r * LOG_TWO, b)),
+    vjp=lambda g, a, b, r: (sum_to(g * conj(ops.pow(2.0, b)), a), sum_to(g * conj(r) * LOG_TWO, b)),
     oracle=each(lambda a, b: a * 2.0**b),
     doc="input * 2^other.",
     example="tenora.ldexp(tenora.tensor([1.0, 3.0]), tenora.tensor([2, 4]))",

@@ -229,7 +229,7 @@ def _gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int 
                 f"[gradient] coordinates do not fit: got {tuple(step.shape)}, expected ({length},). "
                 "Pass one per sample."
             )
-    if not input.dtype.is_floating_point:
+    if not (input.dtype.is_floating_point or input.dtype.is_complex):
         input = ops.to(input, _engine.default_dtype())
     found = []
     for d, step in zip(dims, spacings, strict=True):
@@ -266,7 +266,7 @@ def sampled(draw: Draw) -> Iterable[Sample]:
 gradient = op(
     "gradient(input: Tensor, *, spacing: Scalar = 1, dim: int[]? = None, edge_order: int = 1) -> Tensor[]",
     family=PARTS,
-    dtypes=("float32", "float64"),
+    dtypes=("float32", "float64", "complex64", "complex128"),
     python=_gradient,
     samples=sampled,
     tolerance="normalised",

@@ -273,6 +273,8 @@ def _diagonal(x: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 def _vander(x: Any, n: int | None, increasing: bool = True) -> Any:
     count = x.shape[-1] if n is None else n
+    if not (x.dtype.is_floating_point or x.dtype.is_complex):
+        x = ops.to(x, _engine.int64)
     if count < 0:
         raise refuse("linalg.vander", "N", count, "at least 0", "Check N.")
     columns = [ops.ones_like(x)]

@@ -16,6 +16,7 @@ from tenora_engine import _engine
 from tenora_ops import linalg_steps
 from tenora_ops.checks import ints
 from tenora_ops.formula import conj, is_complex, ops
+from tenora_ops.halves import HALVES
 from tenora_ops.lazy import decompositions, np
 from tenora_ops.linalg_rules import (
     FACTOR,
@@ -128,6 +129,8 @@ def vector_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
     """The norm of the elements over `dim` (all when None)."""
     if dtype is not None:
         input = ops.to(input, dtype)
+    if input.dtype in HALVES:  # computed in float32 and rounded once
+        return ops.to(vector_norm(ops.to(input, _engine.float32), p, dim, keepdim), input.dtype)
     check_dtype("linalg.vector_norm", input.dtype)
     dim = _dims(dim)
     if dim == ():
@@ -168,6 +171,8 @@ def matrix_norm(A: Any, order: Any, dim: Sequence[int], keepdim: bool, dtype: An
     if dtype is not None:
         A = ops.to(A, dtype)
     name = "linalg.matrix_norm"
+    if A.dtype in HALVES and order in ("fro", 1, -1, math.inf, -math.inf):
+        return ops.to(matrix_norm(ops.to(A, _engine.float32), order, dim, keepdim), A.dtype)
     check_dtype(name, A.dtype)
     check_matrix(name, A.shape)
     if len(dim) != 2 or dim[0] % A.ndim == dim[1] % A.ndim:

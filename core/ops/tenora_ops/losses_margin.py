@@ -11,7 +11,7 @@ from tenora_ops.lazy import np
 from tenora_ops.loss import REDUCTIONS, reduce_loss, reduced_loss
 from tenora_ops.losses import signs, weighted
 from tenora_ops.record import Family, op
-from tenora_ops.samples import REALS, Domain, Draw, Sample, sample
+from tenora_ops.samples import COMPLEX, REALS, Domain, Draw, Sample, sample
 
 
 def spread(op_name: str, shapes: list[Any]) -> tuple[int, ...]:
@@ -267,6 +267,8 @@ triplet_margin_loss = op(
     "triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, "
     "eps: float = 1e-06, swap: bool = False, *, reduction: str = 'mean') -> Tensor",
     family=ROWS,
+    dtype="promote_modulus",
+    dtypes=REALS + COMPLEX,
     domain=Domain(-2.0, 2.0),
     shape=rows_left("triplet_margin_loss"),
     samples=_triples,

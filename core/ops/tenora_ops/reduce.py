@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import math
 from collections.abc import Iterable
 from typing import Any
@@ -460,21 +461,28 @@ std_unbiased = op(
 
 
 def _logsumexp(x: Any, dim: Any, keepdim: bool) -> Any:
-    largest = ops.softmax_shift(x, dim, True)
+    largest = ops.softmax_shift(ops.real(x) if is_complex(x) else x, dim, True)
     largest = ops.where(ops.eq(ops.abs(largest), math.inf), 0, largest)
     total = ops.log(ops.sum(ops.exp(x - largest), dim, keepdim))
     return total + ops.reshape(largest, total.shape)
 
 
+def _log_of_sum(row: Any) -> Any:
+    if np.iscomplexobj(row):
+        return cmath.log(builtins.sum(map(cmath.exp, row.tolist())))
+    return math.log(math.fsum(map(math.exp, row.tolist())))
+
+
 logsumexp = op(
     "logsumexp(input: Tensor, dim: int[]?, keepdim: bool = False) -> Tensor",
     family=STATISTIC,
+    dtypes=FLOATING,
     dtype="promote_float",
     shape="reduce",
     prepare="reduce",
     composite=_logsumexp,
     vjp=lambda g, x, r, dim, keepdim: (
-        ops.unreduce(g, x, dim, keepdim) * ops.exp(x - ops.unreduce(r, x, dim, keepdim))
+        ops.unreduce(g, x, dim, keepdim) * conj(ops.exp(x - ops.unreduce(r, x, dim, keepdim)))
     ),
     samples=lambda draw: [
         sample(draw.array(7), 0),
@@ -484,9 +492,7 @@ logsumexp = op(
         sample(draw.array(1, 2, 1, 3, 2), 3),
         sample(draw.array(300), 0),
     ],
-    oracle=lambda x, dim, keepdim=False: reduced(
-        lambda row: math.log(math.fsum(map(math.exp, row.tolist()))), x, dim, keepdim
-    ),
+    oracle=lambda x, dim, keepdim=False: reduced(_log_of_sum, x, dim, keepdim),
     doc="log(sum(exp(x))) without overflow.",
     example="tenora.logsumexp(tenora.tensor([1.0, 2.0]), 0)",
     method=True,

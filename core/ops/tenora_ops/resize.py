@@ -79,10 +79,10 @@ def _check(x: Any, mode: str, align_corners: Any, antialias: bool) -> None:
             f"[interpolate] mode does not fit: got '{mode}' for {x.ndim - 2} spatial dims, expected one of "
             f"{[m for m, n in MODES.items() if n in (None, x.ndim - 2)]}."
         )
-    if antialias:
-        raise NotImplementedError(
-            "[interpolate] antialias: got True, expected False, as nothing filters before it shrinks. Use "
-            "mode='area'."
+    if antialias and (mode not in ("bilinear", "bicubic") or x.ndim != 4):
+        raise ValueError(
+            f"[interpolate] antialias does not fit: got it in mode '{mode}' for shape {tuple(x.shape)}, expected mode "
+            "'bilinear' or 'bicubic' and (N, C, H, W). Leave it out."
         )
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
         raise ValueError(
@@ -137,6 +137,40 @@ def _cubic(size: int, out: int, factor: float | None, align_corners: bool) -> Ta
     return [([min(max(b + k - 1, 0), size - 1) for b in base], [w[k] for w in weights]) for k in range(4)]
 
 
+def _filtered(mode: str, size: int, out: int, factor: float | None, align_corners: bool) -> Taps:
+    """The kernel as wide as an output is in the input, so that what shrinks is averaged (Pillow's resize)."""
+    if align_corners:
+        scale = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        scale = 1 / factor if factor else size / out
+    wide = max(scale, 1.0)
+    reach = (2 if mode == "bicubic" else 1) * wide
+    rows = []
+    for i in range(out):
+        centre = scale * (i + 0.5)
+        first, end = max(int(centre - reach + 0.5), 0), min(int(centre + reach + 0.5), size)
+        weights = [_filter(mode, abs(j + 0.5 - centre) / wide) for j in range(first, end)]
+        total = sum(weights) or 1.0
+        rows.append((first, [w / total for w in weights]))
+    count = max(len(weights) for _, weights in rows)
+    return [
+        (
+            [min(first + k, size - 1) for first, _ in rows],
+            [weights[k] if k < len(weights) else 0.0 for _, weights in rows],
+        )
+        for k in range(count)
+    ]
+
+
+def _filter(mode: str, x: float) -> float:
+    """The triangle, or the cubic kernel with a = -1/2 (Keys 1981)."""
+    if mode == "bilinear":
+        return max(1 - x, 0.0)
+    if x < 1:
+        return (1.5 * x - 2.5) * x * x + 1
+    return ((-0.5 * x + 2.5) * x - 4) * x + 2 if x < 2 else 0.0
+
+
 def _taps(mode: str, size: int, out: int, factor: float | None, align_corners: bool) -> Taps:
     if mode in ("nearest", "nearest-exact"):
         return _nearest(size, out, factor, 0.5 if mode == "nearest-exact" else 0.0)
@@ -178,11 +212,16 @@ def _interpolate(
         )
     if mode == "area":
         return getattr(ops, f"adaptive_avg_pool{len(out)}d")(input, out)
-    half = input.dtype in (_engine.float16, _engine.bfloat16) and not mode.startswith("nearest")
-    x = ops.to(input, _engine.float32) if half else input
+    rounded = input.dtype in (_engine.float16, _engine.bfloat16, _engine.uint8) and not mode.startswith(
+        "nearest"
+    )
+    x = ops.to(input, _engine.float32) if rounded else input
+    taps = _filtered if antialias else _taps
     for i, (length, factor) in enumerate(zip(out, factors, strict=True)):
-        x = _read(x, i + 2, _taps(mode, input.shape[i + 2], length, factor, bool(align_corners)))
-    return ops.to(x, input.dtype) if half else x
+        x = _read(x, i + 2, taps(mode, input.shape[i + 2], length, factor, bool(align_corners)))
+    if input.dtype == _engine.uint8 and rounded:
+        x = ops.clamp(ops.round(x), 0, 255)
+    return ops.to(x, input.dtype) if rounded else x
 
 
 # ---- oracle and samples ----------------------------------------------------------------------------------
@@ -212,6 +251,18 @@ def _matrix(mode: str, size: int, out: int, factor: float | None, align_corners:
     return matrix
 
 
+def _smooth_matrix(mode: str, size: int, out: int, factor: float | None, align_corners: bool) -> Any:
+    """Rows of the stretched kernel at all inputs, divided by their sums."""
+    scale = (size - 1) / max(out - 1, 1) if align_corners else 1 / factor if factor else size / out
+    centres = scale * (np.arange(out)[:, None] + 0.5)
+    x = np.abs(np.arange(size) + 0.5 - centres) / max(scale, 1)
+    cubic = np.where(
+        x < 1, 1.5 * x**3 - 2.5 * x**2 + 1, np.where(x < 2, -0.5 * x**3 + 2.5 * x**2 - 4 * x + 2, 0)
+    )
+    rows = np.maximum(1 - x, 0) if mode == "bilinear" else cubic
+    return rows / rows.sum(1, keepdims=True)
+
+
 def _kernel(x: float, reach: int) -> float:
     if reach == 1:
         return 1 - x
@@ -221,7 +272,7 @@ def _kernel(x: float, reach: int) -> float:
 
 def _oracle(
     x: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: Any = None,
-    recompute_scale_factor: Any = None,
+    recompute_scale_factor: Any = None, antialias: bool = False,
 ) -> Any:  # fmt: skip
     n = x.ndim - 2
     factors = [None] * n if scale_factor is None else _spread("scale_factor", scale_factor, n)
@@ -230,7 +281,8 @@ def _oracle(
     ]  # fmt: skip
     for i in range(n):
         factor = None if recompute_scale_factor else factors[i]
-        matrix = _matrix(mode, x.shape[2 + i], out[i], factor, bool(align_corners))
+        one = _smooth_matrix if antialias else _matrix
+        matrix = one(mode, x.shape[2 + i], out[i], factor, bool(align_corners))
         x = np.moveaxis(np.tensordot(matrix, x, (1, 2 + i)), 0, 2 + i)
     return x
 
@@ -251,6 +303,10 @@ def _samples(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(1, 2, 2, 3, 2), scale_factor=2.0, mode="trilinear"),
         sample(draw.array(1, 2, 6, 5), (3, 2), mode="area"),
         sample(draw.array(0, 2, 3, 4), (2, 2), mode="bilinear"),
+        sample(draw.array(1, 2, 7, 5), (3, 2), mode="bilinear", antialias=True),
+        sample(draw.array(1, 1, 9, 4), (4, 6), mode="bicubic", antialias=True),
+        sample(draw.array(1, 1, 8, 7), (3, 3), mode="bicubic", align_corners=True, antialias=True),
+        sample(draw.array(1, 1, 8, 7), scale_factor=0.4, mode="bilinear", antialias=True),
     ]
 
 
@@ -292,7 +348,9 @@ upsample = op(
     python=lambda input, size=None, scale_factor=None, mode="nearest", align_corners=None: _interpolate(
         input, size, scale_factor, mode, align_corners
     ),
-    samples=lambda draw: [s for s in _samples(draw) if "recompute_scale_factor" not in s.options],
+    samples=lambda draw: [
+        s for s in _samples(draw) if not {"recompute_scale_factor", "antialias"} & set(s.options)
+    ],
     oracle=_oracle,
     doc="The older name of interpolate.",
     example="tenora.nn.functional.upsample(tenora.ones(1, 1, 2, 2), scale_factor=2)",

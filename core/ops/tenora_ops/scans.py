@@ -275,6 +275,12 @@ def _trapezoid(op: str, y: Any, x: Any, dx: Any, dim: int, running: bool) -> Any
     if not y.ndim:
         raise RuntimeError(f"[{op}] too few dimensions: got 0, expected at least 1. Reshape it to a vector.")
     dim = wrap_dim(op, dim, y.ndim)
+    if not (y.dtype.is_floating_point or y.dtype.is_complex):
+        y = ops.to(
+            y, _engine.default_dtype()
+        )  # sums of unsigned neighbours would wrap, and their differences
+    if x is not None and not (x.dtype.is_floating_point or x.dtype.is_complex):
+        x = ops.to(x, _engine.default_dtype())
     areas = _areas(y, dx if x is None else _widths(op, y, x, dim), dim)
     return ops.cumsum(areas, dim) if running else ops.sum(areas, dim)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from tenora_ops.families import BINARY, COMPOSITE
-from tenora_ops.formula import conj, is_number, ops, sum_to
+from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.record import op
 from tenora_ops.samples import (
+    BOOLEAN,
     FLOATING,
     NONZERO,
     NUMBERS,
@@ -39,6 +41,7 @@ def fills(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(), draw.mask(), 3),
         sample(draw.array(0), draw.mask(0), 3),
         sample(draw.array(5), draw.mask(), 1),
+        sample(draw.array(2, 3), draw.mask(2, 3), 1.5),
     ]
 
 
@@ -78,12 +81,25 @@ where = op(
     example="tenora.where(tenora.tensor([True, False]), 1.0, tenora.tensor([5.0, 6.0]))",
 )
 
+
+def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    """In x's dtype, whatever the value's."""
+    number = is_number(value)
+    if not number and is_complex(value) and not is_complex(x):
+        raise RuntimeError(
+            "[masked_fill] value does not fit: got a complex number for a real tensor, expected a real one. Cast the "
+            "tensor first."
+        )
+    fit = ops.full((), value, dtype=x.dtype, device=x.device) if number else ops.to(value, x.dtype)
+    return ops.where(mask, fit, x)
+
+
 masked_fill = op(
     "masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor",
     family=COMPOSITE,
-    dtypes=NUMBERS,
+    dtypes=BOOLEAN + NUMBERS,
     samples=fills,
-    composite=lambda x, mask, value: ops.where(mask, value, x),
+    composite=_masked_fill,
     vjp=lambda g, x, mask, value, r: (
         sum_to(ops.where(mask, 0, g), x),
         None,

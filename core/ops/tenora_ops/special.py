@@ -17,6 +17,7 @@ from tenora_engine import _engine
 from tenora_ops.elementary import tensors
 from tenora_ops.families import BINARY_FUNCTION, COMPOSITE, UNARY_FUNCTION
 from tenora_ops.formula import ops
+from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
 from tenora_ops.record import op
@@ -262,9 +263,9 @@ def _mvlgamma(input: Any, p: int) -> Any:
 mvlgamma = op(
     "mvlgamma(input: Tensor, p: int) -> Tensor",
     family=COMPOSITE,
-    dtypes=("float32", "float64"),
+    dtypes=REALS,
     domain=Domain(2.2, 8.0),
-    function=_mvlgamma,
+    function=rounds_once(_mvlgamma),
     samples=lambda draw: [
         sample(draw.array(*shape), p)
         for shape, p in (((5,), 1), ((3, 4), 2), ((), 3), ((0,), 2), ((2, 3, 2, 2), 4), ((1, 2, 1, 3, 2), 5))

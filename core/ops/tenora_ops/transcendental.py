@@ -6,8 +6,9 @@ import cmath
 import math
 from typing import Any
 
+from tenora_ops import complex_branches
 from tenora_ops.families import BINARY_FUNCTION, COMPLEX_FUNCTION_INPUTS, UNARY_FUNCTION
-from tenora_ops.formula import conj, ops, sum_to
+from tenora_ops.formula import conj, is_complex, ops, sum_to
 from tenora_ops.oracles import each
 from tenora_ops.record import op
 from tenora_ops.samples import (
@@ -51,9 +52,10 @@ log2 = op(
     "log2(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(0.5, 4.0),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: ops.log(x) * (1.0 / math.log(2.0)),
-    vjp=lambda g, x, r: g / (x * math.log(2.0)),
-    oracle=each(math.log2),
+    vjp=lambda g, x, r: g / (conj(x) * math.log(2.0)),
+    oracle=each(math.log2, lambda z: cmath.log(z) / math.log(2.0)),
     doc="Logarithm to base 2.",
     example="tenora.log2(tenora.tensor([1.0, 8.0]))",
     method=True,
@@ -65,9 +67,10 @@ log10 = op(
     "log10(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(0.5, 4.0),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: ops.log(x) * (1.0 / math.log(10.0)),
-    vjp=lambda g, x, r: g / (x * math.log(10.0)),
-    oracle=each(math.log10),
+    vjp=lambda g, x, r: g / (conj(x) * math.log(10.0)),
+    oracle=each(math.log10, cmath.log10),
     doc="Logarithm to base 10.",
     example="tenora.log10(tenora.tensor([1.0, 100.0]))",
     method=True,
@@ -88,9 +91,10 @@ log1p = op(
     "log1p(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(-0.5, 3.0),
-    composite=_log1p,
-    vjp=lambda g, x, r: g / (x + 1),
-    oracle=each(math.log1p),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.log1p(x) if is_complex(x) else _log1p(x),
+    vjp=lambda g, x, r: g / conj(x + 1),
+    oracle=each(math.log1p, lambda z: cmath.log(1 + z)),
     doc="log(1 + x), accurate near 0.",
     example="tenora.log1p(tenora.tensor([0.0, 1e-9]))",
     method=True,
@@ -111,9 +115,10 @@ def _expm1(x: Any) -> Any:
 expm1 = op(
     "expm1(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
-    composite=_expm1,
-    vjp=lambda g, x, r: g * (r + 1),
-    oracle=each(math.expm1),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.expm1(x) if is_complex(x) else _expm1(x),
+    vjp=lambda g, x, r: g * conj(r + 1),
+    oracle=each(math.expm1, lambda z: cmath.exp(z) - 1),
     doc="exp(x) - 1, accurate near 0.",
     example="tenora.expm1(tenora.tensor([0.0, 1e-9]))",
     method=True,
@@ -124,9 +129,10 @@ expm1 = op(
 exp2 = op(
     "exp2(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
+    dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: ops.pow(2.0, x),
-    vjp=lambda g, x, r: g * (r * math.log(2.0)),
-    oracle=each(lambda x: 2.0**x),
+    vjp=lambda g, x, r: g * (conj(r) * math.log(2.0)),
+    oracle=each(lambda x: 2.0**x, lambda x: 2.0**x),
     doc="2 to the power of x.",
     example="tenora.exp2(tenora.tensor([0.0, 3.0]))",
     method=True,
@@ -164,9 +170,10 @@ tan = op(
     "tan(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(-1.2, 1.2),
-    composite=lambda x: ops.sin(x) / ops.cos(x),
-    vjp=lambda g, x, r: g * (r * r + 1),
-    oracle=each(math.tan),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.tan(x) if is_complex(x) else ops.sin(x) / ops.cos(x),
+    vjp=lambda g, x, r: g * conj(r * r + 1),
+    oracle=each(math.tan, cmath.tan),
     doc="Tangent of an angle in radians.",
     example="tenora.tan(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -177,9 +184,10 @@ tan = op(
 sinh = op(
     "sinh(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
-    composite=lambda x: (ops.expm1(x) - ops.expm1(-x)) * 0.5,
-    vjp=lambda g, x, r: g * ops.cosh(x),
-    oracle=each(math.sinh),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.sinh(x) if is_complex(x) else (ops.expm1(x) - ops.expm1(-x)) * 0.5,
+    vjp=lambda g, x, r: g * conj(ops.cosh(x)),
+    oracle=each(math.sinh, cmath.sinh),
     doc="Hyperbolic sine, (e^x - e^-x) / 2.",
     example="tenora.sinh(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -190,9 +198,10 @@ sinh = op(
 cosh = op(
     "cosh(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
-    composite=lambda x: (ops.exp(x) + ops.exp(-x)) * 0.5,
-    vjp=lambda g, x, r: g * ops.sinh(x),
-    oracle=each(math.cosh),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: complex_branches.cosh(x) if is_complex(x) else (ops.exp(x) + ops.exp(-x)) * 0.5,
+    vjp=lambda g, x, r: g * conj(ops.sinh(x)),
+    oracle=each(math.cosh, cmath.cosh),
     doc="Hyperbolic cosine, (e^x + e^-x) / 2.",
     example="tenora.cosh(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -230,9 +239,12 @@ atan2 = op(
 atan = op(
     "atan(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
-    composite=lambda x: ops.atan2(x * 1.0, ops.ones_like(x * 1.0)),
-    vjp=lambda g, x, r: g / (x * x + 1),
-    oracle=each(math.atan),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: (
+        complex_branches.atan(x) if is_complex(x) else ops.atan2(x * 1.0, ops.ones_like(x * 1.0))
+    ),
+    vjp=lambda g, x, r: g / conj(x * x + 1),
+    oracle=each(math.atan, cmath.atan),
     doc="Inverse tangent.",
     example="tenora.atan(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -245,9 +257,12 @@ asin = op(
     "asin(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=INSIDE,
-    composite=lambda x: ops.atan2(x * 1.0, ops.sqrt((1 - x) * (x + 1))),
-    vjp=lambda g, x, r: g * ops.rsqrt((1 - x) * (x + 1)),
-    oracle=each(math.asin),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: (
+        complex_branches.asin(x) if is_complex(x) else ops.atan2(x * 1.0, ops.sqrt((1 - x) * (x + 1)))
+    ),
+    vjp=lambda g, x, r: g * conj(ops.rsqrt((1 - x) * (x + 1))),
+    oracle=each(math.asin, cmath.asin),
     doc="Inverse sine; NaN outside [-1, 1].",
     example="tenora.asin(tenora.tensor([0.0, 0.5]))",
     method=True,
@@ -260,9 +275,12 @@ acos = op(
     "acos(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=INSIDE,
-    composite=lambda x: ops.atan2(ops.sqrt((1 - x) * (x + 1)), x * 1.0),
-    vjp=lambda g, x, r: -g * ops.rsqrt((1 - x) * (x + 1)),
-    oracle=each(math.acos),
+    dtypes=COMPLEX_FUNCTION_INPUTS,
+    composite=lambda x: (
+        complex_branches.acos(x) if is_complex(x) else ops.atan2(ops.sqrt((1 - x) * (x + 1)), x * 1.0)
+    ),
+    vjp=lambda g, x, r: -g * conj(ops.rsqrt((1 - x) * (x + 1))),
+    oracle=each(math.acos, cmath.acos),
     doc="Inverse cosine; NaN outside [-1, 1].",
     example="tenora.acos(tenora.tensor([0.0, 0.5]))",
     method=True,

@@ -19,6 +19,7 @@ from tenora_ops.samples import (
     FLOATING,
     INTEGERS,
     NONZERO,
+    ORDERED,
     REALS,
     SIGNED,
     Domain,
@@ -357,7 +358,9 @@ isreal = op(
 
 
 def _isclose(a: Any, b: Any, rtol: Any, atol: Any, equal_nan: bool) -> Any:
-    distance = ops.abs(a - b)
+    distance = ops.abs(
+        a * 1.0 - b * 1.0
+    )  # of floating numbers: unsigned ones would wrap, bool has no difference
     near = ops.logical_and(ops.isfinite(distance), ops.le(distance, ops.abs(b * rtol) + atol))
     close = ops.logical_or(ops.eq(a, b), near)
     if equal_nan:
@@ -395,7 +398,7 @@ isclose = op(
     f"isclose(input: Tensor, other: Tensor, {CLOSENESS}) -> Tensor",
     family=BINARY,
     dtype="promote_bool",
-    dtypes=SIGNED + REALS,
+    dtypes=ORDERED,
     domain=Domain(-2.0, 2.0),
     samples=neighbours,
     composite=_isclose,

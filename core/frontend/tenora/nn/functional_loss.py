@@ -78,6 +78,8 @@ def l1_loss(
     """Absolute differences: their mean (weighted where a weight is given), sum or list."""
     reduction = _reduction(size_average, reduce, reduction)
     _warn_of_broadcasting("l1_loss", input, target)
+    if weight is None and (input.is_complex() or target.is_complex()):
+        return _reduced("l1_loss", tenora_ops.abs(input - target), reduction)
     if weight is None:
         return tenora_ops.l1_loss(input, target, reduction)
     return _weighted("l1_loss", tenora_ops.l1_loss(input, target, "none"), input, weight, reduction)
