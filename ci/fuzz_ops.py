@@ -1,388 +1,393 @@
-"""Calls every face of every op with hostile arguments: only Python exceptions may come out, and nothing may stay.
+"""Calls every face of every public op with hostile arguments: only clear Python exceptions may come out.
 
-    python ci/fuzz_ops.py [--calls 200000] [--least 100] [--seed N] [--backend NAME ...] [--only OP]
+    python ci/fuzz_ops.py [--calls 200000] [--least 100] [--seed N] [--backend NAME ...] [--only FACE [--call N]]
 
-- A face is a function, a method, an in-place method or an `out=` form of a record. Each gets its share of the calls,
-  at least `--least`.
-- Arguments come from the schema: mostly plausible ones, mixed with extreme numbers, wrong types, odd layouts and
-  shapes. A part of the tensors needs gradients, and results are then differentiated.
-- Workers are processes with a limit on memory; each writes down the call it is about to make. One that dies or
-  hangs is a failure that names this call, and the rest goes on in a new worker.
-- After each face the live tensors, storages and nodes must be those from before.
-- The seed is the day's unless given, is printed, and reproduces a run; `--only` narrows it to one op.
+- A face is a function, a method, an in-place method, an `out=` form or a property (`fuzz_faces.py`). Each gets its
+  share of the calls, at least `--least` over all backends. Arguments are the records' samples with something changed,
+  and wild ones (`fuzz_arguments.py`). Results are differentiated, often twice.
+- A failure is: a worker that dies or hangs (the call is named, the rest goes on in a new worker), an exception that
+  says the implementation went wrong, a message that does not begin with `[op]`, an operand that changed, a target
+  that changed though the call was refused, objects or memory left alive, a face that never answered.
+- Workers are processes with a limit on memory; each writes down the call it is about to make.
+- The seed is the day's unless given, and is printed. With it, `--only FACE --call N` repeats one call.
 """
 
 from __future__ import annotations
 
 import argparse
 import collections
+import concurrent.futures
+import ctypes
 import datetime
-import functools
 import gc
 import json
-import random
+import os
+import re
 import resource
+import runpy
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 import warnings
-from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from fuzz_arguments import WATCHED, Arguments, Call, OddError, api, tensors_in
+from fuzz_faces import Face, faces
+from tenora_engine import _engine
 
-import tenora
-import tenora_ops
-from tenora_ops.record import Record
-from tenora_ops.schema import Parameter
-
-api: Any = tenora  # most of its names are served at run time
-
-MEMORY = 6 << 30  # bytes of address space beyond which a worker's requests fail
-HANG = 120  # seconds that one call may take
-SHAPES = [
-    (),
-    (1,),
-    (3,),
-    (0,),
-    (2, 3),
-    (3, 3),
-    (4, 1),
-    (2, 0, 3),
-    (2, 3, 4),
-    (1, 2, 3, 4),
-    (2, 1, 2, 1, 2),
-    (1,) * 7,
-]
-INTEGERS = [
-    0,
-    1,
-    -1,
-    2,
-    3,
-    -2,
-    5,
-    7,
-    64,
-    65,
-    -65,
-    2**31,
-    2**31 - 1,
-    2**63 - 1,
-    -(2**63),
-    2**63,
-    2**64,
-    10**30,
-]
-FLOATS = [0.0, -0.0, 1.0, 0.5, -1.5, 1e-300, 1e300, float("inf"), float("-inf"), float("nan")]
-WORDS = [
-    "mean",
-    "sum",
-    "none",
-    "constant",
-    "reflect",
-    "trunc",
-    "floor",
-    "tanh",
-    "",
-    "no such word",
-    "\ud800",
-    "é" * 70,
-]
+MEMORY = 1 << 30  # bytes of address space that a worker may take beyond what it has at its start
+SMALL = 4096  # elements up to which contents are compared
 #: Errors that say the implementation went wrong rather than the call.
 BUGS = (SystemError, AssertionError, UnicodeError, RecursionError, NameError, UnboundLocalError)
+LIBC = ctypes.CDLL(None)
+CLEAR = re.compile(r"\[[^\]\n]+\] .")
+LONG = 5000  # letters that nobody reads in a message
+#: Faces that no call reaches here, and why.
+UNANSWERED = {
+    "Tensor.__delitem__": "tensors do not shrink",
+    "Tensor.__reduce__": "pickles are made by __reduce_ex__",
+    "Tensor.cuda": "no such device where this runs",
+    "Tensor.pin_memory": "needs an accelerator",
+}
 
 
-class Odd:
-    """Looks like a number and fails."""
+@dataclass
+class Tally:
+    """What one face answered."""
 
-    def __index__(self) -> int:
-        raise ValueError("no number after all")
+    answered: int = 0
+    refused: int = 0
+    seconds: float = 0.0
+    slowest: float = 0.0
+    slowest_call: int = 0
+    failures: list[str] = field(default_factory=list)
 
-    def __float__(self) -> float:
-        raise ZeroDivisionError("no number after all")
-
-    def __len__(self) -> int:
-        return 2**62
-
-
-WRONG: list[Any] = [
-    None,
-    "text",
-    b"bytes",
-    object(),
-    Odd(),
-    [],
-    (),
-    {},
-    [None],
-    [[1], [2, 3]],
-    1j,
-    True,
-    range(3),
-    ...,
-]
+    def add(self, other: dict[str, Any]) -> None:
+        """Takes over what a worker wrote."""
+        self.answered += other["answered"]
+        self.refused += other["refused"]
+        self.seconds += other["seconds"]
+        self.failures += other["failures"]
+        if other["slowest"] > self.slowest:
+            self.slowest, self.slowest_call = other["slowest"], other["slowest_call"]
 
 
-class Arguments:
-    """Draws arguments for a record."""
-
-    def __init__(self, seed: str) -> None:
-        self.random = random.Random(seed)
-
-    def chance(self, probability: float) -> bool:
-        """True that often."""
-        return self.random.random() < probability
-
-    def tensor(self) -> Any:
-        """A tensor of a random shape, dtype, layout and content."""
-        shape = self.random.choice(SHAPES)
-        name = self.random.choice(tenora_ops.samples.ALL) if self.chance(0.5) else "float32"
-        dtype = getattr(tenora, name)
-        numbers = np.random.default_rng(self.random.getrandbits(32))
-        values = numbers.integers(-4, 9, shape) if self.chance(0.5) else numbers.standard_normal(shape) * 3
-        with np.errstate(all="ignore"):
-            tensor = api.tensor(np.asarray(values).tolist()).to(dtype).reshape(shape)
-        if self.chance(0.1) and dtype.is_floating_point and tensor.numel():
-            tensor.reshape(-1)[0] = self.random.choice(FLOATS)
-        layout = self.random.randrange(8)
-        if layout == 0 and tensor.ndim:
-            tensor = tensor.transpose(0, -1)
-        elif layout == 1 and tensor.ndim:
-            tensor = tensor[::-1]
-        elif layout == 2 and tensor.ndim:
-            tensor = tensor[..., ::2]
-        elif layout == 3:
-            tensor = tensor.unsqueeze(0).expand(3, *tensor.shape)
-        if self.chance(0.2) and (dtype.is_floating_point or dtype.is_complex):
-            tensor = tensor.detach().requires_grad_()
-        return tensor
-
-    def integer(self) -> int:
-        """A small number, or one at the edge of what fits."""
-        return self.random.randrange(-3, 5) if self.chance(0.7) else self.random.choice(INTEGERS)
-
-    def integers(self) -> list[int]:
-        """Up to five of them, rarely very many."""
-        count = 1000 if self.chance(0.01) else self.random.randrange(6)
-        return [self.integer() for _ in range(count)]
-
-    def scalar(self) -> Any:
-        """A Python number of any kind."""
-        return self.random.choice([self.integer(), self.random.choice(FLOATS), True, 1 - 2j])
-
-    def value(self, parameter: Parameter) -> Any:
-        """An argument for a parameter, of its type or not."""
-        if self.chance(0.06):
-            return self.random.choice(WRONG)
-        kind = parameter.type
-        if kind.endswith("?") or "None" in kind:
-            if self.chance(0.4):
-                return None
-            kind = kind.removesuffix("?").removesuffix(" | None")
-        if kind == "Tensor | Scalar":
-            kind = "Tensor" if self.chance(0.6) else "Scalar"
-        makers: dict[str, Callable[[], Any]] = {
-            "Tensor": self.tensor,
-            "Tensor[]": lambda: [self.tensor() for _ in range(self.random.randrange(4))],
-            "Tensor?[]": lambda: [
-                self.tensor() if self.chance(0.7) else None for _ in range(self.random.randrange(4))
-            ],
-            "Scalar": self.scalar,
-            "int": self.integer,
-            "int[]": self.integers,
-            "float": lambda: self.random.choice(FLOATS) if self.chance(0.5) else self.random.random(),
-            "bool": lambda: self.chance(0.5),
-            "str": lambda: self.random.choice(WORDS),
-            "dtype": lambda: getattr(tenora, self.random.choice(tenora_ops.samples.ALL)),
-            "device": lambda: self.random.choice(["cpu", api.device("cpu"), "cpu:7", "nowhere", ""]),
-            "Generator": lambda: api.Generator().manual_seed(self.random.getrandbits(16)),
-        }
-        return makers[kind]() if kind in makers else self.scalar()
-
-    def call(self, record: Record) -> tuple[list[Any], dict[str, Any]]:
-        """Positional arguments and options; sometimes one too few, one too many or one of no meaning."""
-        positional: list[Any] = []
-        options: dict[str, Any] = {}
-        for parameter in record.schema.parameters:
-            required = (
-                parameter.name in {p.name for p in record.schema.operands} and "?" not in parameter.type
-            )
-            if not required and self.chance(0.4):
-                continue
-            if parameter.keyword_only or (options and not required) or self.chance(0.1):
-                options[parameter.name] = self.value(parameter)
-            else:
-                positional.append(self.value(parameter))
-        if self.chance(0.03) and positional:
-            positional.pop()
-        if self.chance(0.03):
-            positional.append(self.random.choice(WRONG))
-        if self.chance(0.02):
-            options["no_such_option"] = 1
-        return positional, options
+def differentiate(call: Call, result: Any, draw: Arguments) -> None:
+    """Runs backward through every result that has a history: plainly, twice, or with a hostile gradient."""
+    results = [t for t in tensors_in(result) if t.requires_grad]
+    leaves = [t for v in (*call.positional, *call.options.values()) for t in tensors_in(v) if t.requires_grad]
+    if not results:
+        return
+    kind = draw.random.random()
+    try:
+        if kind < 0.15:
+            results[0].backward(draw.anything())
+        elif kind < 0.6 and leaves:
+            ones = [api.ones_like(t) for t in results]
+            first = api.autograd.grad(results, leaves, ones, create_graph=True, allow_unused=True)
+            again = [g for g in first if g is not None and g.requires_grad]
+            if again:
+                ones = [api.ones_like(g) for g in again]
+                api.autograd.grad(again, leaves, ones, allow_unused=True)
+        else:
+            for tensor in results:
+                tensor.backward(api.ones_like(tensor), retain_graph=True)
+    finally:
+        for leaf in leaves:
+            if leaf.is_leaf:
+                leaf.grad = None
 
 
-def call_method(name: str, positional: list[Any], options: dict[str, Any], _: Arguments) -> Any:
-    """Calls a method of the first argument."""
-    return getattr(positional[0], name)(*positional[1:], **options)
+def print_of(tensor: Any) -> tuple[Any, ...]:
+    """What a call must leave as it is: metadata and the contents of a small tensor."""
+    contents = tensor.detach().numpy().tobytes() if tensor.numel() <= SMALL else b""
+    return (tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.requires_grad, contents)
 
 
-def faces(record: Record) -> Iterator[tuple[str, Callable[[list[Any], dict[str, Any], Arguments], Any]]]:
-    """The ways to call an op."""
-    function = tenora_ops.REGISTERED[record.name]
-    yield record.name, lambda positional, options, _: function(*positional, **options)
-    for name in (record.method_name, record.inplace_name if record.inplace else ""):
-        if name:
-            yield f"Tensor.{name}", functools.partial(call_method, name)
-    if record.out:
-        yield (
-            f"{record.name}(out=)",
-            lambda positional, options, draw: function(*positional, **options, out=draw.tensor()),
-        )
-
-
-def differentiate(result: Any) -> None:
-    """Runs backward through every result that has a history."""
-    for tensor in result if isinstance(result, tuple | list) else [result]:
-        if isinstance(tensor, api.Tensor) and tensor.requires_grad and tensor.grad_fn is not None:
-            tensor.backward(api.ones_like(tensor))
-
-
-def describe(positional: list[Any], options: dict[str, Any]) -> str:
-    """Arguments in one line, tensors by shape, dtype and strides."""
-
-    def one(value: Any) -> str:
-        if isinstance(value, api.Tensor):
-            return f"{value.dtype}{list(value.shape)}strides{list(value.stride())}{'g' if value.requires_grad else ''}"
-        if isinstance(value, list) and any(isinstance(v, api.Tensor) for v in value):
-            return "[" + ", ".join(one(v) for v in value) + "]"
-        return ascii(value)[:200]
-
-    return ", ".join([*(one(v) for v in positional), *(f"{k}={one(v)}" for k, v in options.items())])
+def judge(error: Exception, face: Face, call: Call) -> str:
+    """What is wrong with an exception, "" if nothing is."""
+    text = str(error)
+    told = f"{type(error).__name__}: {ascii(text)[:300]}"
+    if isinstance(error, BUGS) and not (isinstance(error, AssertionError) and CLEAR.match(text)):
+        return told
+    if len(text) > LONG:
+        return f"message of {len(text)} letters: {told}"
+    if isinstance(error, OddError) or CLEAR.match(text):
+        return ""
+    if face.plain and (isinstance(error, TypeError | AttributeError) or "truth value of an array" in text):
+        return ""
+    if face.name.startswith("Tensor.__") and isinstance(error, ValueError):
+        return ""  # Python's and NumPy's protocols, in their words
+    if type(error) is MemoryError and "fuzz_arguments.Odd" in str(call):
+        return ""  # its length fits no memory
+    return f"unclear {told}"
 
 
 def counts() -> dict[str, int]:
-    """Live engine objects."""
+    """Live engine objects, and references to arguments that all calls share."""
     gc.collect()
     live = api.live()
-    return {name: live[name] for name in ("tensors", "storages", "nodes")}
+    shared = {f"references to {ascii(v)[:20]}": sys.getrefcount(v) for v in WATCHED}
+    return {name: live[name] for name in ("tensors", "storages", "nodes", "extras")} | shared
 
 
-def try_face(
-    name: str, record: Record, invoke: Any, repeat: int, seed: str, log: Path
-) -> tuple[list[str], int]:
-    """Failures of one face, and how many of its calls were answered."""
-    failures, answered = [], 0
-    draw = Arguments(f"{seed}/{name}")
+def one_call(face: Face, number: int, seed: str, log: Log, tally: Tally) -> None:
+    """Makes one call and judges what comes out."""
+    draw = Arguments(f"{seed}/{face.name}/{number}")
+    api.manual_seed(number)
+    log.write(number, f"{face.name} call {number}: (drawing its arguments)", tally)
+    call = face.draw(draw)
+    log.write(number, f"{face.name} call {number}: ({call})", tally)
+    tensors = [t for v in (*call.positional, *call.options.values()) for t in tensors_in(v)]
+    keeps = face.keeps and not face.inplace and "out" not in call.options
+    watched = tensors if keeps else tensors[:1] if face.inplace else []
+    before = [print_of(t) for t in watched]
+    answered, problem = False, ""
+    try:
+        result = face.invoke(call, draw)
+        answered = True
+        if not face.inplace and [print_of(t) for t in watched] != before:
+            problem = "an operand changed"
+        differentiate(call, result, draw)
+    except Exception as error:
+        problem = problem or judge(error, face, call)
+        if not answered and [print_of(t) for t in watched] != before:
+            problem = problem or f"refused, but an operand changed: {ascii(str(error))[:200]}"
+    tally.answered += answered
+    tally.refused += not answered
+    if problem:
+        tally.failures.append(f"{face.name} call {number}: ({call}): {problem}")
+
+
+class Log:
+    """The call that is being made, in a file that outlives the process."""
+
+    def __init__(self, path: str) -> None:
+        self.descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        self.face = 0
+
+    def write(self, number: int, text: str, tally: Tally) -> None:
+        data = json.dumps({"face": self.face, "call": number, "text": text} | vars(tally)).encode()
+        os.pwrite(self.descriptor, data, 0)
+        os.ftruncate(self.descriptor, len(data))
+
+
+def try_face(face: Face, numbers: range, seed: str, hang: int, log: Log) -> Tally:
+    """Makes the calls of one face; where something stayed alive, looks for the call that left it."""
+    tally = Tally()
     before = counts()
-    for number in range(repeat):
-        positional, options = draw.call(record)
-        text = f"{name} call {number}: ({describe(positional, options)})"
-        log.write_text(text, encoding="utf-8", errors="replace")
-        signal.alarm(HANG)
-        result: Any = None
-        try:
-            result = invoke(positional, options, draw)
-            answered += 1
-            differentiate(result)
-        except BUGS as error:
-            failures.append(f"{text}: {type(error).__name__}: {ascii(str(error))[:300]}")
-        except Exception:  # any other exception is a fine answer to a hostile call
-            pass
-        finally:
-            signal.alarm(0)
-        del positional, options
-        result = None
+    for number in numbers:
+        signal.alarm(hang)
+        start = time.perf_counter()
+        one_call(face, number, seed, log, tally)
+        spent = time.perf_counter() - start
+        signal.alarm(0)
+        tally.seconds += spent
+        if spent > tally.slowest:
+            tally.slowest, tally.slowest_call = spent, number
     after = counts()
     if after != before:
-        failures.append(f"{name}: left alive { ({k: after[k] - before[k] for k in after}) }")
-    return failures, answered
+        left = {k: after[k] - before[k] for k in after if after[k] != before[k]}
+        tally.failures.append(f"{face.name}: left alive {left}" + culprits(face, numbers, seed, hang, log))
+    return tally
+
+
+def culprits(face: Face, numbers: range, seed: str, hang: int, log: Log) -> str:
+    """The calls that leave something alive each time, at most three."""
+    found: list[int] = []
+    for number in numbers:
+        before = counts()
+        signal.alarm(hang)
+        one_call(face, number, seed, log, Tally())
+        signal.alarm(0)
+        if counts() != before:
+            found.append(number)
+        if len(found) == 3:
+            break
+    return f" by call {', '.join(map(str, found))}" if found else ", but not when repeated"
+
+
+def pages(column: int) -> int:
+    """Bytes of this process: all of its address space (0), or what is in memory (1)."""
+    return int(Path("/proc/self/statm").read_text().split()[column]) * resource.getpagesize()
+
+
+def held() -> int:
+    """Bytes of memory of this process, when the engine has given back what it keeps."""
+    _engine.empty_cache()
+    return pages(1)
+
+
+def printed(path: str, seen: int) -> tuple[int, str]:
+    """What this process has written to its standard output, a file, since it had `seen` bytes."""
+    sys.stdout.flush()
+    LIBC.fflush(None)  # a native library's own buffer
+    data = Path(path).read_bytes()
+    return len(data), data[seen:].decode(errors="replace")
 
 
 def work(arguments: argparse.Namespace) -> None:
-    """A worker: the faces from `--start` on, one JSON line each."""
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    """A worker: some faces, one JSON line each in a file; what it prints is a failure."""
     sys.setrecursionlimit(2000)
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a hang ends the worker, and the log names the call
+    log = Log(arguments.log)
+    everything = chosen(arguments)
     with api.use_backend(arguments.backend[0]):
         api.ones(2)  # the backend is loaded before anything is counted
-        for number, (name, record, invoke) in enumerate(all_faces(arguments.only)):
-            if number < arguments.start:
-                continue
-            failures, answered = try_face(
-                name, record, invoke, arguments.least, arguments.seed, Path(arguments.log)
-            )
-            print(json.dumps([number, name, failures, answered]), flush=True)
+        gc.collect()
+        gc.freeze()
+        room = pages(0) + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (room, room))
+        first, seen = held(), 0
+        for number in range(arguments.start, arguments.stop):
+            face, log.face = everything[number], number
+            begin = arguments.first if number == arguments.start else 0
+            tally = try_face(face, arguments.numbers[begin:], arguments.seed, arguments.hang, log)
+            grown = held() - first
+            if grown > arguments.growth << 20:
+                tally.failures.append(f"{face.name}: memory grew by {grown >> 20} MiB")
+                first += grown
+            seen, text = printed(f"{arguments.log}.printed", seen)
+            if text:
+                tally.failures.append(f"{face.name}: something printed {ascii(text[:300])}")
+            with open(f"{arguments.log}.found", "a", encoding="utf-8") as found:
+                found.write(json.dumps([number, vars(tally)]) + "\n")
 
 
-def all_faces(only: str | None) -> list[tuple[str, Record, Any]]:
-    """Every face of the public records."""
-    return [
-        (name, record, invoke)
-        for record in tenora_ops.records()
-        if (record.public or record.method_name or record.inplace) and only in (None, record.name)
-        for name, invoke in faces(record)
-    ]
+def chosen(arguments: argparse.Namespace) -> list[Face]:
+    """The faces that are called: all, or the one named, or those whose name has the text."""
+    everything, only = faces(), arguments.only
+    for path in arguments.also:
+        everything += runpy.run_path(path)["FACES"]
+    if only is None:
+        return everything
+    exact = [face for face in everything if face.name == only]
+    return exact or [face for face in everything if only in face.name]
 
 
-def drive(arguments: argparse.Namespace, backend: str, repeat: int, log: Path) -> tuple[list[str], int, int]:
-    """Runs workers over all faces of a backend: failures, calls, answers."""
-    failures: list[str] = []
-    start = calls = answers = 0
-    total = len(all_faces(arguments.only))
-    while start < total:
-        command = [sys.executable, __file__, "--worker", "--backend", backend, "--least", str(repeat)]
-        command += ["--seed", arguments.seed, "--start", str(start), "--log", str(log)]
+def drive(arguments: argparse.Namespace, backend: str, start: int, stop: int, log: Path) -> dict[int, Tally]:
+    """Runs workers over a range of faces until all have had their calls."""
+    tallies: dict[int, Tally] = collections.defaultdict(Tally)
+    first = deaths = 0
+    while start < stop:
+        command = [sys.executable, __file__, "--worker", "--backend", backend, "--log", str(log)]
+        command += ["--start", str(start), "--stop", str(stop), "--first", str(first)]
+        for name in ("repeat", "seed", "hang", "growth"):
+            command += [f"--{name}", str(getattr(arguments, name))]
         command += ["--only", arguments.only] if arguments.only else []
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        for line in done.stdout.splitlines():
-            number, _, found, answered = json.loads(line)
-            start, calls, answers = number + 1, calls + repeat, answers + answered
-            failures += [f"[{backend}] {text}" for text in found]
-        if done.returncode != 0:
-            call = log.read_text(encoding="utf-8") if log.exists() else "before the first call"
-            failures.append(
-                f"[{backend}] ended with {done.returncode} in {call}: {done.stderr[-300:].strip()}"
+        command += ["--call", str(arguments.call)] if arguments.call is not None else []
+        command += ["--also", *arguments.also] if arguments.also else []
+        environment = {"OMP_NUM_THREADS": "1"} | os.environ
+        with open(f"{log}.printed", "wb") as printed:
+            done = subprocess.run(
+                command, stdout=printed, stderr=subprocess.PIPE, text=True, check=False, env=environment
             )
-            start += 1
-    return failures, calls, answers
+        results = Path(f"{log}.found")
+        for line in results.read_text(encoding="utf-8").splitlines() if results.exists() else []:
+            number, tally = json.loads(line)
+            tallies[number].add(tally)
+            start, first, deaths = number + 1, 0, 0
+        results.unlink(missing_ok=True)
+        if done.returncode == 0:
+            break
+        deaths += 1
+        told = f"{done.stderr[-600:].strip()}"
+        if not log.exists() or not log.stat().st_size:
+            tallies[start].failures.append(f"worker ended with {done.returncode} before a call: {told}")
+            break
+        last = json.loads(log.read_text())
+        start, first = last["face"], last["call"] + 1
+        why = "hung" if done.returncode == -signal.SIGALRM else f"died with {done.returncode}"
+        last["failures"].append(f"worker {why} in {last['text']}: {told}")
+        last["refused"] += 1
+        tallies[start].add(last)
+        if deaths == 5 or first >= arguments.repeat:
+            start, first, deaths = start + 1, 0, 0
+        log.unlink()
+    return tallies
+
+
+def run(arguments: argparse.Namespace, names: list[str]) -> dict[tuple[str, int], Tally]:
+    """All backends over all faces, in pieces that run side by side."""
+    piece = max(1, min(60, len(names) // arguments.jobs))
+    pieces = [
+        (b, n, min(n + piece, len(names))) for b in arguments.backend for n in range(0, len(names), piece)
+    ]
+    found: dict[tuple[str, int], Tally] = {}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool,
+    ):
+        todo = {pool.submit(drive, arguments, b, n, m, Path(folder) / f"{b}-{n}"): b for b, n, m in pieces}
+        for done in concurrent.futures.as_completed(todo):
+            backend = todo[done]
+            for number, tally in done.result().items():
+                found[backend, number] = tally
+                for text in tally.failures:
+                    print(f"FAILED [{backend}] {text}", flush=True)
+    return found
+
+
+def report(arguments: argparse.Namespace, names: list[str], found: dict[tuple[str, int], Tally]) -> int:
+    """Prints the figures of each face and of the whole; the number of failures."""
+    failures = sum(len(tally.failures) for tally in found.values())
+    calls: list[int] = []
+    for number, name in enumerate(names):
+        tallies = [found.get((backend, number), Tally()) for backend in arguments.backend]
+        answered, refused = sum(t.answered for t in tallies), sum(t.refused for t in tallies)
+        calls.append(answered + refused)
+        print(f"  {name}: {answered} answered, {refused} refused, {sum(t.seconds for t in tallies):.2f} s")
+        if not answered and name not in UNANSWERED and arguments.call is None:
+            failures += 1
+            print(f"FAILED {name}: never answered")
+    slow = sorted(((t.slowest, key, t) for key, t in found.items()), key=lambda item: -item[0])[:5]
+    for seconds, (backend, number), tally in slow:
+        print(f"slow: {seconds:.1f} s, [{backend}] {names[number]} call {tally.slowest_call}")
+    answered = sum(t.answered for t in found.values())
+    print(
+        f"fuzz_ops: seed {arguments.seed}, {sum(calls)} calls, {answered} answered, {sum(calls) - answered} refused, "
+        f"at least {min(calls, default=0)} per face, {failures} failures"
+    )
+    return failures
 
 
 def main() -> int:
     """Drives the workers and prints what was found."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--calls", type=int, default=200_000)
-    parser.add_argument("--least", type=int, default=100)
+    parser.add_argument("--least", type=int, default=100, help="calls per face, over all backends")
     parser.add_argument("--seed", default=datetime.date.today().isoformat())
     parser.add_argument("--backend", nargs="+", default=["reference", "cpu_mkl"])
-    parser.add_argument("--only")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="workers at a time")
+    parser.add_argument("--hang", type=int, default=60, help="seconds that one call may take")
+    parser.add_argument("--growth", type=int, default=500, help="MiB that a worker may hold beyond its start")
+    parser.add_argument("--also", nargs="*", default=[], help="Python files whose FACES are called too")
+    parser.add_argument("--only", help="a face's name, or a part of names")
+    parser.add_argument("--call", type=int, help="only the call of this number")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--start", type=int, default=0, help=argparse.SUPPRESS)
+    for name in ("start", "stop", "first", "repeat"):
+        parser.add_argument(f"--{name}", type=int, default=0, help=argparse.SUPPRESS)
     parser.add_argument("--log", default="", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    numbers = range(arguments.repeat) if arguments.call is None else range(arguments.call, arguments.call + 1)
+    arguments.numbers = numbers
     if arguments.worker:
         work(arguments)
         return 0
-    total = len(all_faces(arguments.only))
-    repeat = max(arguments.least, -(-arguments.calls // (total * len(arguments.backend))))
+    names = [face.name for face in chosen(arguments)]
+    share = max(arguments.least, -(-arguments.calls // max(len(names), 1)))
+    arguments.repeat = -(-share // len(arguments.backend)) if arguments.call is None else 1
     print(
-        f"fuzz_ops: seed {arguments.seed}, {total} faces, {repeat} calls each on {', '.join(arguments.backend)}"
+        f"fuzz_ops: seed {arguments.seed}, {len(names)} faces, {arguments.repeat} calls each on "
+        f"{', '.join(arguments.backend)}",
+        flush=True,
     )
-    seen: collections.Counter[str] = collections.Counter()
-    with tempfile.TemporaryDirectory() as folder:
-        for backend in arguments.backend:
-            failures, calls, answers = drive(arguments, backend, repeat, Path(folder) / "call")
-            seen["calls"] += calls
-            seen["failures"] += len(failures)
-            print(f"{backend}: {calls} calls, {answers} answered, {len(failures)} failures")
-            for text in failures:
-                print(f"  {text}")
-    print(f"fuzz_ops: {seen['calls']} calls, {seen['failures']} failures")
-    return 1 if seen["failures"] else 0
+    return 1 if report(arguments, names, run(arguments, names)) or not names else 0
 
 
 if __name__ == "__main__":
