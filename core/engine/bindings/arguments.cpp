@@ -233,7 +233,12 @@ bool to_int64(PyObject* o, int64_t* out) {
         return true;
     }
     if (!is_index_like(o) || has_tenora_op(o)) return false;
-    PyRef i = own(PyNumber_Index(o));
+    PyRef i = PyRef::steal(PyNumber_Index(o));
+    if (!i) {
+        if (!PyErr_ExceptionMatches(PyExc_TypeError)) throw_python();
+        PyErr_Clear();  // an array of several numbers, say: the caller tells what it expected
+        return false;
+    }
     *out = long_value(i.get());
     return true;
 }

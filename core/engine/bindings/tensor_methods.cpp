@@ -161,6 +161,8 @@ PyObject* to_complex_number(PyObject* self, PyObject*) {
 
 PyObject* format(PyObject* self, PyObject* spec) {
     return guarded([&] {
+        if (!PyUnicode_Check(spec))
+            raise(PyExc_TypeError, "[format] format is wrong: got " + type_name(spec) + ", expected str.");
         Tensor* t = impl_of(self);
         if (t->rank() != 0) return check(PyObject_Format(own(PyObject_Str(self)).get(), spec));
         PyRef value = PyRef::steal(item_object(t));
