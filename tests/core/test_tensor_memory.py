@@ -75,7 +75,7 @@ def test_empty_tensors_of_given_strides() -> None:
 def test_ops_in_python_name_themselves_in_errors() -> None:
     with pytest.raises(TypeError, match=r"\[chunk\].*Signature: chunk\("):
         tenora.chunk(tenora.ones(3))
-    with pytest.raises(TypeError, match=r"\[chunk\] an argument is no tensor: got int"):
+    with pytest.raises(TypeError, match=r"\[chunk\] input is wrong: got int, expected Tensor"):
         tenora.chunk(3, 2)
     with pytest.raises(IndexError, match=r"\[split\]"):
         tenora.ones(3).split(1, dim=2)

@@ -155,27 +155,35 @@ def _phases(vectors: Array) -> Array:
     return np.where(length > 0, chosen / np.where(length > 0, length, 1), 1).conj().astype(vectors.dtype)
 
 
-def _converging(name: str, function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What LAPACK gives, or tenora's error where it does not converge."""
+def _converging(name: str, function: Callable[..., Any], matrices: Array, **options: Any) -> Any:
+    """What LAPACK gives, or tenora's error where it does not converge: with infinities it may never end."""
+    cause = None
     try:
-        return function(*arguments, **options)
+        if np.isfinite(matrices).all():
+            return function(matrices, **options)
     except np.linalg.LinAlgError as error:
-        raise errors.LinAlgError(
-            f"[{name}] does not converge: got infinite or NaN elements, expected numbers. Check the operand.",
-            op=name,
-        ) from error
+        cause = error
+    raise errors.LinAlgError(
+        f"[{name}] does not converge: got infinite or NaN elements, expected numbers. Check the operand.",
+        op=name,
+    ) from cause
+
+
+def _triangle(a: Array, uplo: str) -> Array:
+    """The triangle that is read: the other one may hold anything."""
+    return np.tril(a) if uplo.upper() == "L" else np.triu(a)
 
 
 def eigh(A: Array, *, UPLO: Triangle, out: tuple[Array, Array]) -> None:
     """Ascending eigenvalues and eigenvectors."""
-    w, v = _converging("linalg.eigh", np.linalg.eigh, A, UPLO=UPLO)
+    w, v = _converging("linalg.eigh", np.linalg.eigh, _triangle(A, UPLO), UPLO=UPLO)
     np.copyto(out[0], w)
     np.copyto(out[1], v * _phases(v))
 
 
 def eigvalsh(A: Array, *, UPLO: Triangle, out: Array) -> None:
     """Ascending eigenvalues."""
-    np.copyto(out, _converging("linalg.eigvalsh", np.linalg.eigvalsh, A, UPLO=UPLO))
+    np.copyto(out, _converging("linalg.eigvalsh", np.linalg.eigvalsh, _triangle(A, UPLO), UPLO=UPLO))
 
 
 def svd(A: Array, *, full_matrices: bool, driver: str | None, out: tuple[Array, Array, Array]) -> None:

@@ -155,7 +155,9 @@ def _rewindow(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _resized(self: Tensor, *sizes: Any) -> Tensor:
-    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    size = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
+    if not all(isinstance(n, int) for n in size):
+        raise TypeError(f"[resize_] size: got {', '.join(type(n).__name__ for n in size)}, expected ints.")
     count = 1
     for n in size:
         count *= n

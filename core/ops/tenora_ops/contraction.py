@@ -269,7 +269,7 @@ def _tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
             )
         first, second = tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims))
     else:
-        if len(dims) != 2 or any(isinstance(d, int) for d in dims):
+        if len(dims) != 2 or not all(isinstance(d, list | tuple) for d in dims):
             raise TypeError(
                 f"[tensordot] dims is wrong: got {dims!r}, expected a number or two lists of dimensions. Write "
                 "dims=([0], [1])."

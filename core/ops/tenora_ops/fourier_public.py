@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import ints, wrap_dim
 from tenora_ops.formula import ops
 from tenora_ops.fourier import (
     PUBLIC,
@@ -155,7 +156,8 @@ fft_rfftfreq = op(
 
 
 def _shifted(x: Any, dim: Any, back: bool) -> Any:
-    for d in range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim:
+    op = "fft.ifftshift" if back else "fft.fftshift"
+    for d in range(x.ndim) if dim is None else [wrap_dim(op, d, x.ndim) for d in ints(dim)] if x.ndim else []:
         n = x.shape[d]
         cut = n // 2 if back else (n + 1) // 2
         x = ops.cat([ops.narrow(x, d, cut, n - cut), ops.narrow(x, d, 0, cut)], d)

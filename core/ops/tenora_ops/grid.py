@@ -34,6 +34,8 @@ def _steps(count: int, align_corners: bool, like: Any) -> Any:
 
 
 def _affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
+    if not isinstance(size, list | tuple):
+        raise TypeError(f"[affine_grid] size is wrong: got {type(size).__name__}, expected ints.")
     n = len(size) - 2
     if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
         raise ValueError(

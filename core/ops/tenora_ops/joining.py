@@ -77,11 +77,15 @@ atleast_3d = op(
 
 
 def _horizontal(tensors: Any) -> Any:
+    if not tensors:
+        raise RuntimeError("[hstack] tensors: got none, expected at least one. Pass a tensor.")
     raised = [_one(t) for t in tensors]
     return ops.cat(raised, 0 if raised[0].ndim == 1 else 1)
 
 
 def _columns(tensors: Any) -> Any:
+    if not tensors:
+        raise RuntimeError("[column_stack] tensors: got none, expected at least one. Pass a tensor.")
     return ops.cat([t if t.ndim > 1 else ops.reshape(t, (-1, 1)) for t in tensors], 1)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_engine import _engine
 from tenora_ops import linalg_jacobi, linalg_steps
 from tenora_ops.formula import ops
 from tenora_ops.lazy import decompositions, np
@@ -204,6 +205,20 @@ def _unpacked(lu: Any, pivots: Any) -> tuple[Any, Any, Any]:
     return permutation, lower, ops.triu(lu[..., :count, :])
 
 
+def _unpacked_of(lu: Any, pivots: Any) -> tuple[Any, Any, Any]:
+    check_matrix("lu_unpack", lu.shape)
+    if pivots.dtype != _engine.int32:
+        raise refuse(
+            "lu_unpack", "dtype of LU_pivots", pivots.dtype, "int32", "Give what linalg.lu_factor gives."
+        )
+    wanted = (*lu.shape[:-2], min(lu.shape[-2:]))
+    if tuple(pivots.shape) != wanted:
+        raise refuse(
+            "lu_unpack", "shape of LU_pivots", tuple(pivots.shape), str(wanted), "Give those of LU_data."
+        )
+    return _unpacked(lu, pivots)
+
+
 linalg_lu = op(
     "linalg_lu(A: Tensor, *, pivot: bool = True) -> (Tensor, Tensor, Tensor)",
     family=PARTS,
@@ -219,7 +234,7 @@ lu_unpack = op(
     "lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True)"
     " -> (Tensor, Tensor, Tensor)",
     family=PARTS,
-    function=lambda LU_data, LU_pivots, unpack_data, unpack_pivots: _unpacked(LU_data, LU_pivots),
+    function=lambda LU_data, LU_pivots, unpack_data, unpack_pivots: _unpacked_of(LU_data, LU_pivots),
     samples=lambda draw: [_factored(s) for s in oblong(draw)],
     oracle=lambda lu, pivots: stacked(lambda a, p: _unpack_oracle(a, p[0]), lu, pivots[..., None, :]),
     doc="P, L and U of a compact LU factorisation.",
@@ -334,11 +349,23 @@ def _eigh_gradient(gw: Any, gv: Any, x: Any, w: Any, v: Any) -> Any:
     return product(v, ops.to(inner, v.dtype), H(v))
 
 
+def _of_one_triangle(op: str, results: str) -> Any:
+    """The shape rule of what reads one triangle, named by the first attribute."""
+    square = square_shapes(op, results)
+
+    def rule(operands: Any, attributes: Any) -> Any:
+        if attributes[0].upper() not in ("L", "U"):
+            raise refuse(op, "UPLO", repr(attributes[0]), "'L' or 'U'", "Name the triangle that is read.")
+        return square(operands, attributes)
+
+    return rule
+
+
 linalg_eigh = op(
     "linalg_eigh(A: Tensor, UPLO: str = 'L') -> (Tensor, Tensor)",
     family=FACTOR,
     dtype=same_dtypes("linalg.eigh", "rv"),
-    shape=square_shapes("linalg.eigh", "vm"),
+    shape=_of_one_triangle("linalg.eigh", "vm"),
     function=lambda A, UPLO: linalg_jacobi.eigh(A, UPLO),
     vjp=_eigh_gradient,
     samples=lambda draw: [*symmetric(draw), sample(symmetric(draw)[0].arguments[0], "U")],
@@ -360,7 +387,7 @@ linalg_eigvalsh = op(
     "linalg_eigvalsh(A: Tensor, UPLO: str = 'L') -> Tensor",
     family=FACTOR,
     dtype=same_dtypes("linalg.eigvalsh", "r"),
-    shape=square_shapes("linalg.eigvalsh", "v"),
+    shape=_of_one_triangle("linalg.eigvalsh", "v"),
     function=lambda A, UPLO: linalg_jacobi.eigh(A, UPLO, "linalg.eigvalsh")[0],
     vjp=lambda g, x, w, UPLO: _eigvalsh_gradient(g, ops.linalg_eigh(x, UPLO)[1]),
     samples=lambda draw: [*symmetric(draw), sample(symmetric(draw)[0].arguments[0], "U")],
@@ -469,6 +496,7 @@ linalg_svdvals = op(
 
 def _svd(input: Any, some: bool, compute_uv: bool) -> Any:
     check_dtype("svd", input.dtype)
+    check_matrix("svd", input.shape)
     if not compute_uv:
         rows, columns = input.shape[-2:]
         empty = [

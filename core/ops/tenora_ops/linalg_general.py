@@ -123,6 +123,11 @@ def _reflected(m: Any, t: Any) -> Any:
 
 def _ormqr(input: Any, tau: Any, other: Any, left: bool, transpose: bool) -> Any:
     check_matrix("ormqr", input.shape)
+    check_matrix("ormqr", other.shape)
+    if tau.ndim != input.ndim - 1:
+        raise refuse(
+            "ormqr", "shape of tau", tuple(tau.shape), f"{input.ndim - 1} dims", "Give what geqrf gives."
+        )
     rows, count = input.shape[-2:]
     wanted = min(other.shape[-2 if left else -1], count)
     if tau.shape[-1] != wanted:

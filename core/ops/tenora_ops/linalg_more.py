@@ -272,17 +272,19 @@ def _diagonal(x: Any, offset: int, dim1: int, dim2: int) -> Any:
 
 
 def _vander(x: Any, n: int | None, increasing: bool = True) -> Any:
+    if not x.ndim:
+        raise refuse("linalg.vander", "rank of x", 0, "at least 1", "Reshape it to a vector.")
     count = x.shape[-1] if n is None else n
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         x = ops.to(x, _engine.int64)
     if count < 0:
         raise refuse("linalg.vander", "N", count, "at least 0", "Check N.")
-    columns = [ops.ones_like(x)]
-    for _ in range(count - 1):
-        columns.append(columns[-1] * x)
-    if not count:
-        return ops.zeros([*x.shape, 0], dtype=x.dtype, device=x.device)
-    return ops.stack(columns if increasing else columns[::-1], -1)
+    first = ops.ones([*x.shape, min(count, 1)], dtype=x.dtype, device=x.device)
+    if count < 2:
+        return first
+    again = ops.expand(ops.unsqueeze(x, -1), [*x.shape, count - 1])
+    powers = ops.cat([first, ops.cumprod(again, -1, dtype=x.dtype)], -1)
+    return powers if increasing else ops.flip(powers, [-1])
 
 
 def _more_than_one(n: int | None) -> int | None:
@@ -467,8 +469,14 @@ linalg_tensorsolve = op(
 
 def _householder(input: Any, tau: Any) -> Any:
     """The first columns of H_1 ... H_k, recorded: nothing is written in place."""
-    check_matrix("linalg.householder_product", input.shape)
+    name = "linalg.householder_product"
+    check_matrix(name, input.shape)
     rows, columns = input.shape[-2:]
+    if rows < columns:
+        raise refuse(name, "shape of input", tuple(input.shape), "no more columns than rows", "Transpose it.")
+    if tau.ndim != input.ndim - 1 or tau.shape[:-1] != input.shape[:-2] or tau.shape[-1] > columns:
+        wanted = f"{tuple(input.shape[:-2])} and at most {columns}"
+        raise refuse(name, "shape of tau", tuple(tau.shape), wanted, "Give what geqrf gives.")
     q = linalg_steps.identity(input, rows, columns)
     place = linalg_steps.integers(input, rows)
     for k in reversed(range(tau.shape[-1])):

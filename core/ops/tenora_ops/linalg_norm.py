@@ -474,6 +474,7 @@ pinverse = op(
 
 def _lstsq(input: Any, b: Any, rcond: Any, driver: Any) -> Any:
     check_matrix("linalg.lstsq", input.shape)
+    check_dtype("linalg.lstsq", input.dtype)
     vector = b.ndim == input.ndim - 1
     right = ops.unsqueeze(b, -1) if vector else b
     rtol = linalg_steps.epsilon(input.dtype) * max(input.shape[-2:]) if rcond is None else rcond

@@ -439,6 +439,10 @@ logdet = op(
 
 def _lu_solve(LU: Any, pivots: Any, B: Any, left: bool, adjoint: bool) -> Any:
     check_matrix("linalg.lu_solve", LU.shape, square=True)
+    check_matrix("linalg.lu_solve", B.shape)
+    if tuple(pivots.shape) != tuple(LU.shape[:-1]):
+        wanted = str(tuple(LU.shape[:-1]))
+        raise refuse("linalg.lu_solve", "shape of pivots", tuple(pivots.shape), wanted, "Give those of LU.")
     if not left:
         turned = _lu_solve(LU, pivots, H(B), True, not adjoint)
         return H(turned)
@@ -519,12 +523,16 @@ def _squared(m: Any, upper: bool) -> Any:
     return factor @ factor.conj().T
 
 
+def _cholesky_inverse(input: Any, upper: bool) -> Any:
+    check_matrix("cholesky_inverse", input.shape, square=True)
+    size = input.shape[-1]
+    return _cholesky_solve(linalg_steps.identity(input, size, size), input, upper)
+
+
 cholesky_inverse = op(
     "cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor",
     family=PARTS,
-    function=lambda input, upper: _cholesky_solve(
-        linalg_steps.identity(input, input.shape[-1], input.shape[-1]), input, upper
-    ),
+    function=_cholesky_inverse,
     samples=lambda draw: [*squares(draw), sample(regular(draw, 3, 3), True)],
     oracle=lambda f, upper=False: stacked(lambda m: decompositions.inv(_squared(m, upper)), f),
     doc="The inverse of a matrix from its Cholesky factor.",

@@ -328,7 +328,7 @@ def _check_quantile(op: str, input: Any, q: Any, interpolation: str) -> None:
             f"[{op}] input is empty: got shape {tuple(input.shape)}, expected elements. Check it first."
         )
     if is_number(q):
-        if not 0 <= q <= 1:
+        if isinstance(q, complex) or not 0 <= q <= 1:
             raise RuntimeError(f"[{op}] q: got {q}, expected 0 to 1. Pass a share, not per cent.")
         return
     if q.ndim > 1 or q.dtype != input.dtype:

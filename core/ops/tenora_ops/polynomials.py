@@ -43,7 +43,11 @@ def degrees(draw: Draw) -> Iterable[Sample]:
     return [*found, sample(draw.array(5), 3), sample(0.5, whole(5))]
 
 
-def _walked(x: Any, n: Any, first: Callable[[Any], Any], step: Step) -> Any:
+def _walked(name: str, x: Any, n: Any, first: Callable[[Any], Any], step: Step) -> Any:
+    if is_number(x) and is_number(n):
+        raise TypeError(
+            f"[{name}] input and n: got two numbers, expected a tensor among them. Make one a tensor."
+        )
     like = n if is_number(x) else x
     like = like if like.dtype.is_floating_point else ops.to(like, _engine.default_dtype())
     nothing = ops.full((), 0.0, dtype=_engine.float64, device=like.device)
@@ -54,8 +58,8 @@ def _walked(x: Any, n: Any, first: Callable[[Any], Any], step: Step) -> Any:
     before, now = ops.ones_like(x), first(x)
     found = ops.where(ops.eq(n, 0), 1.0, ops.where(ops.eq(n, 1), now, nothing))
     highest = float(ops.amax(n)) if x.numel() else 0.0
-    if not highest <= LARGEST_DEGREE:
-        raise RuntimeError(f"[special] degree n: got {highest}, expected at most {LARGEST_DEGREE}. Lower it.")
+    if not -math.inf < highest <= LARGEST_DEGREE:
+        raise RuntimeError(f"[{name}] degree n: got {highest}, expected at most {LARGEST_DEGREE}. Lower it.")
     for k in range(1, int(highest)):
         before, now = now, step(k, x, now, before)
         found = ops.where(ops.eq(n, k + 1), now, found)
@@ -68,7 +72,7 @@ def _polynomial(
     op(
         f"{name}(input: Tensor | Scalar, n: Tensor | Scalar) -> Tensor",
         family=POLYNOMIAL,
-        function=lambda input, n: _walked(input, n, first, step),
+        function=lambda input, n: _walked(name, input, n, first, step),
         differentiable=False,
         oracle=each(oracle),
         doc=doc,

@@ -12,6 +12,7 @@ from types import MethodType
 from typing import Any
 
 from tenora_engine._engine import Tensor
+from tenora_ops.schema import Parameter, parse
 
 #: Other names of parameters that PyTorch reads: NumPy's, and those of single forms.
 SYNONYMS = {
@@ -21,6 +22,31 @@ SYNONYMS = {
     "indices": "indices_or_sections",
     "sections": "indices_or_sections",
 }
+
+
+#: What fits a parameter, by its type in the signature; the items of lists are looked at by the op itself.
+FITTING: dict[str, tuple[type, ...]] = {
+    "Tensor": (Tensor,),
+    "Tensor[]": (list, tuple),
+    "Tensor | Scalar": (Tensor, int, float, complex),
+    "int[]": (list, tuple, range, Tensor),
+    "float": (int, float, list, tuple),
+    "bool": (int,),
+    "str": (str,),
+}
+
+
+def fits_type(parameter: Parameter, value: object) -> bool:
+    """Whether a value may be meant for a parameter."""
+    kind = parameter.type.removesuffix("?")
+    if value is None:
+        return kind != parameter.type or parameter.default is None
+    whole = hasattr(type(value), "__index__") and not hasattr(type(value), "__array__")
+    if kind in ("int", "int[]") and whole:
+        return True
+    if kind == "int":
+        return False
+    return kind not in FITTING or isinstance(value, FITTING[kind])
 
 
 class PythonOp:
@@ -44,22 +70,32 @@ class PythonOp:
             return misfit
         return None
 
+    def misfit(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
+        """Which argument is of a wrong type, "" when none is. Asked when a call has failed."""
+        given = self.signature.bind(*arguments, **options).arguments
+        for parameter in parse(self.text).parameters:
+            if parameter.name in given and not fits_type(parameter, given[parameter.name]):
+                got = type(given[parameter.name]).__name__
+                return f"{parameter.name} is wrong: got {got}, expected {parameter.type}"
+        return ""
+
     def __call__(self, *arguments: Any, **options: Any) -> Any:
         if options:
             options = {self.synonyms.get(name, name): value for name, value in options.items()}
         try:
             return self.function(*arguments, **options)
-        except AttributeError as error:
-            if error.obj is None or isinstance(error.obj, Tensor):
+        except (AttributeError, TypeError, ValueError) as error:
+            if str(error).startswith("["):
                 raise
-            told = f"got {type(error.obj).__name__}, expected a Tensor. Signature: {self.text}."
-            raise TypeError(f"[{self.__name__}] an argument is no tensor: {told}") from error
-        except TypeError as error:
-            misfit = self.fits(arguments, options)
-            if misfit is None:
+            wrong = self.fits(arguments, options)
+            told = f"type: {wrong}" if wrong else self.misfit(arguments, options)
+            if not told and isinstance(error, AttributeError) and not isinstance(error.obj, Tensor):
+                told = f"an argument is no tensor: got {type(error.obj).__name__}, expected a Tensor"
+            if not told and isinstance(error, TypeError):
+                told = f"arguments do not fit: {error}"
+            if not told:
                 raise
-            told = f"[{self.__name__}] type: {misfit}. Signature: {self.text}."
-            raise TypeError(told) from error
+            raise TypeError(f"[{self.__name__}] {told}. Signature: {self.text}.") from error
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

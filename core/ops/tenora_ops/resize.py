@@ -49,6 +49,8 @@ def _spread(name: str, value: Any, n: int) -> list[Any]:
 def _targets(x: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list[int], list[float | None]]:
     """The sizes of the result, and per dim the scale factor that positions use (None: the ratio of the sizes)."""
     n = x.ndim - 2
+    if isinstance(size, _engine.Tensor) or isinstance(scale_factor, _engine.Tensor):
+        raise TypeError("[interpolate] size and scale_factor: got a tensor, expected numbers. Use .tolist().")
     if (size is None) == (scale_factor is None):
         raise ValueError(
             f"[interpolate] size and scale_factor: got {size} and {scale_factor}, expected exactly one of them."
@@ -58,7 +60,10 @@ def _targets(x: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list
             raise ValueError(
                 "[interpolate] recompute_scale_factor: got True with a size, expected scale_factor."
             )
-        return [int(s) for s in _spread("size", size, n)], [None] * n
+        sizes = _spread("size", size, n)
+        if not all(hasattr(type(s), "__index__") or (isinstance(s, float) and s == s // 1) for s in sizes):
+            raise TypeError(f"[interpolate] size: got {size}, expected whole numbers.")
+        return [int(s) for s in sizes], [None] * n
     factors = [float(f) for f in _spread("scale_factor", scale_factor, n)]
     if not all(0 < f < LARGEST for f in factors):
         raise ValueError(

@@ -143,6 +143,8 @@ def _nothing_of(value: Any) -> Any:
 
 
 def _isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
+    if is_number(elements) and is_number(test_elements):
+        raise TypeError("[isin] elements: got two numbers, expected a tensor among them. Make one a tensor.")
     known = elements if is_number(test_elements) else test_elements
     dtype = ops.add(_nothing_of(elements), _nothing_of(test_elements)).dtype
     elements, tests = _tensor_of(elements, known), ops.reshape(_tensor_of(test_elements, known), (-1,))
@@ -259,7 +261,8 @@ def _neighbours_differ(rows: Any) -> Any:
 
 
 def _chosen(values: Any, inverse: Any, counts: Any, return_inverse: bool, return_counts: bool) -> Any:
-    found = [values] + [inverse] * return_inverse + [counts] * return_counts
+    wanted = (inverse, return_inverse), (counts, return_counts)
+    found = [values, *(tensor for tensor, asked in wanted if asked)]
     return tuple(found) if len(found) > 1 else values
 
 
@@ -312,6 +315,8 @@ def _unique_rows(
     op: str, input: Any, return_inverse: bool, return_counts: bool, dim: Any, order: bool
 ) -> Any:
     input = input.detach()
+    if dim is not None:
+        dim = wrap_dim(op, dim, input.ndim)
     if not input.numel() and dim is not None and input.ndim and input.shape[dim]:
         raise RuntimeError(
             f"[{op}] rows without elements: got shape {tuple(input.shape)}, expected none or elements in each. "

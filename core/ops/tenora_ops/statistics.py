@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
+from tenora_ops.checks import need_rank
 from tenora_ops.families import COMPOSITE
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -389,12 +390,18 @@ class HistogramResult(NamedTuple):
 def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     flat = ops.reshape(input.detach(), (-1,))
     if isinstance(bins, int):
+        if range is not None and (not isinstance(range, list | tuple) or len(range) != 2):
+            raise RuntimeError(f"[histogram] range: got {range}, expected two numbers. Pass (min, max).")
         low, high = _range("histogram", flat, *(range or (0.0, 0.0)))
         edges = ops.to(
             ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=input.device), input.dtype
         )
     else:
         edges = bins
+    if edges.ndim != 1 or not edges.shape[0]:
+        raise RuntimeError(
+            f"[histogram] bins: got a tensor of shape {tuple(edges.shape)}, expected a vector of edges. Pass one."
+        )
     last = edges.shape[0] - 1
     places = _search(edges, flat, True) - 1
     places = ops.where(ops.eq(flat, ops.select(edges, 0, last)), last - 1, places)
@@ -448,7 +455,12 @@ def _edges_of(x: Any, bins: Any, bounds: Any) -> Any:
 def _histogramdd(
     input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> tuple[Any, Any]:
+    need_rank("histogramdd", input, 2)
     dims = input.shape[-1]
+    if range is not None and (not isinstance(range, list | tuple) or len(range) != 2 * dims):
+        raise RuntimeError(
+            f"[histogramdd] range: got {range}, expected {2 * dims} numbers. Pass a pair per dim."
+        )
     rows = ops.reshape(input.detach(), (-1, dims))
     columns = [ops.clone(ops.select(rows, 1, d)) for d in builtins.range(dims)]
     each_bins = [bins] * dims if isinstance(bins, int) else list(bins)

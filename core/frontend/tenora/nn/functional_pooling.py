@@ -39,9 +39,16 @@ def _adaptive(kind: str, dims: int) -> Any:
     values = getattr(tenora_ops, name)
     with_indices = getattr(tenora_ops, f"{name}_with_indices", None) if kind == "max" else None
 
-    def size_of(input: Tensor, output_size: OptionalSizes) -> list[int]:
-        given = [output_size] * dims if isinstance(output_size, int | None) else list(output_size)
+    def size_of(input: Tensor, output_size: OptionalSizes) -> Any:
+        given = [None] * dims if output_size is None else output_size
+        if not isinstance(given, list | tuple) or None not in given or not isinstance(input, Tensor):
+            return given
         kept = input.shape[-dims:]
+        if len(given) != len(kept):
+            raise RuntimeError(
+                f"[{name}] output_size: got {tuple(given)} for shape {tuple(input.shape)}, expected {dims} sizes. "
+                "Give one per spatial dim."
+            )
         return [k if size is None else size for size, k in zip(given, kept, strict=True)]
 
     def adaptive_avg_pool(input: Tensor, output_size: OptionalSizes) -> Any:
