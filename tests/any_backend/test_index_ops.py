@@ -95,3 +95,15 @@ def test_an_index_beyond_its_dim(backend: str, name: str, data: Any) -> None:
         with pytest.raises((IndexError, RuntimeError), match=r"^\[[a-z_.]+\] "):
             getattr(x, f"{name}_")(*[told(a) for a in wrong.arguments[1:]], **wrong.options)
         np.testing.assert_array_equal(x.numpy(), before)
+
+
+@pytest.mark.parametrize(
+    "name", ["gather", "index_select", "index_add", "index_copy", "index_fill", "take", "put"]
+)
+def test_a_mask_is_no_index(backend: str, name: str) -> None:
+    """As integers it would name the places 0 and 1, as a mask others: refused."""
+    x, mask, one = tenora.ones(2), tenora.tensor([True, False]), tenora.ones(2)
+    given: dict[str, tuple[Any, ...]] = {"take": (mask,), "put": (mask, one), "index_fill": (0, mask, 1)}
+    given |= {"index_add": (0, mask, one), "index_copy": (0, mask, one)}
+    with pytest.raises(RuntimeError, match="dtype"):
+        getattr(x, name)(*given.get(name, (0, mask)))
