@@ -12,7 +12,9 @@ from typing import Any
 
 from tenora_engine._engine import OpFunction
 from tenora_ops.adaptive_cases import (
+    adaptive_back_samples,
     adaptive_samples,
+    avg_back_oracle,
     avg_oracle,
     max_oracle,
     unpool_oracle,
@@ -23,7 +25,7 @@ from tenora_ops.formula import ops
 from tenora_ops.pool import DISTINCT, max_pool_vjp
 from tenora_ops.record import Family, op
 from tenora_ops.samples import NUMBERS, REALS
-from tenora_ops.windows import Sizes, check_rank, item, items, leading, product, spatial, spread
+from tenora_ops.windows import Sizes, check_rank, item, items, leading, product, spatial
 
 ADAPTIVE = Family("pool", "float_same", "", "plain", lambda draw: [], REALS, tolerance="reduction")
 CHOSEN = Family("pool", "value_index", "", "plain", lambda draw: [], REALS, DISTINCT)
@@ -70,6 +72,35 @@ def _adaptive_avg(n: int) -> Callable[..., Any]:
     return formula
 
 
+def _adaptive_avg_backward(n: int) -> Callable[..., Any]:
+    """Each window's share, added to all of its places: one dim after another, from the first."""
+
+    def formula(g: Any, x: Any) -> Any:
+        lead, _ = leading(x, n)
+        sizes, out = [x.shape[-n - 1], *spatial(x.shape, n)], [None, *spatial(g.shape, n)]
+        for i in range(1, n + 1):
+            regions, after = Regions(x, sizes[i], out[i], n - i), out[i + 1 :]
+            shares = ops.unsqueeze(g / ops.to(regions.length, g.dtype), i - n - 1)
+            spread_out = ops.where(regions.counts, shares, 0.0)
+            rows = ops.reshape(spread_out, lead + (*sizes[:i], out[i] * regions.longest, *after))
+            whole = ops.zeros(lead + (*sizes[: i + 1], *after), dtype=g.dtype, device=g.device)
+            g = ops.index_add(whole, i - n - 1, regions.places, rows)
+        return g
+
+    return formula
+
+
+def _adaptive_avg_vjp(n: int) -> Callable[..., Any]:
+    return lambda g, x, r: getattr(ops, f"adaptive_avg_pool{n}d_backward")(g, x)
+
+
+def _adaptive_avg_second(n: int) -> Callable[..., Any]:
+    def formula(h: Any, g: Any, x: Any, r: Any) -> Any:
+        return getattr(ops, f"adaptive_avg_pool{n}d")(h, spatial(g.shape, n)), None
+
+    return formula
+
+
 def _adaptive_max(n: int) -> Callable[..., Any]:
     def formula(x: Any, output_size: Any) -> Any:
         sizes = spatial(x.shape, n)
@@ -83,20 +114,6 @@ def _adaptive_max(n: int) -> Callable[..., Any]:
         return x, numbers
 
     return formula
-
-
-def _adaptive_rule(name: str, n: int, results: int) -> Callable[..., Any]:
-    def rule(operands: Any, attributes: Any) -> Any:
-        x, dtype = operands[0]
-        check_rank(name, x, n)
-        if not dtype.is_floating_point:
-            raise NotImplementedError(
-                f"[{name}] wrong dtype: got {dtype}, expected a floating dtype. Cast with .to(tenora.float32)."
-            )
-        shape = (*x[:-n], *spread(name, "output_size", attributes[0], n, 1))
-        return shape if results == 1 else (shape,) * results
-
-    return rule
 
 
 # ---- the way back from maxima ----------------------------------------------------------------------------
@@ -155,8 +172,9 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
     average = op(
         f"adaptive_avg_pool{n}d(input: Tensor, output_size: int[]) -> Tensor",
         family=ADAPTIVE,
-        shape=_adaptive_rule(f"adaptive_avg_pool{n}d", n, 1),
+        shape=f"adaptive_avg_pool{n}d",
         composite=_adaptive_avg(n),
+        vjp=_adaptive_avg_vjp(n),
         samples=adaptive_samples(n),
         oracle=avg_oracle(n),
         doc="Means over windows floor(i size / out) to ceil((i + 1) size / out) of every dim.",
@@ -164,10 +182,24 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         public=f"nn.functional.adaptive_avg_pool{n}d",
         aliases=("adaptive_avg_pool1d",) if n == 1 else (),
     )
+    backward = op(
+        f"adaptive_avg_pool{n}d_backward(grad: Tensor, input: Tensor) -> Tensor",
+        family=ADAPTIVE,
+        shape=f"adaptive_avg_pool{n}d_backward",
+        shape_only=("input",),
+        composite=_adaptive_avg_backward(n),
+        vjp=_adaptive_avg_second(n),
+        samples=adaptive_back_samples(n),
+        oracle=avg_back_oracle(n),
+        doc="The gradient of means over windows: each window's share, added to all of its places.",
+        example=f"tenora.nn.functional.adaptive_avg_pool{n}d(tenora.ones({shape}, requires_grad=True), 2)"
+        ".sum().backward()",
+        public="",
+    )
     largest = op(
         f"adaptive_max_pool{n}d_with_indices(input: Tensor, output_size: int[]) -> (Tensor, Tensor)",
         family=CHOSEN,
-        shape=_adaptive_rule(f"adaptive_max_pool{n}d", n, 2),
+        shape=f"adaptive_max_pool{n}d",
         composite=_adaptive_max(n),
         vjp=max_pool_vjp(n),
         not_differentiable=(1,),
@@ -206,13 +238,13 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         f"tenora.ones({shape}), 2), 2)",
         public=f"nn.functional.max_unpool{n}d",
     )
-    return average, largest, values, unpool
+    return average, backward, largest, values, unpool
 
 
 def _values_of(name: str) -> Callable[..., Any]:
     return lambda x, output_size: getattr(ops, name)(x, output_size)[0]
 
 
-adaptive_avg_pool1d, adaptive_max_pool1d_with_indices, adaptive_max_pool1d, max_unpool1d = _declare(1)
-adaptive_avg_pool2d, adaptive_max_pool2d_with_indices, adaptive_max_pool2d, max_unpool2d = _declare(2)
-adaptive_avg_pool3d, adaptive_max_pool3d_with_indices, adaptive_max_pool3d, max_unpool3d = _declare(3)
+adaptive_avg_pool1d, adaptive_avg_pool1d_backward, *_, max_unpool1d = _declare(1)
+adaptive_avg_pool2d, adaptive_avg_pool2d_backward, *_, max_unpool2d = _declare(2)
+adaptive_avg_pool3d, adaptive_avg_pool3d_backward, *_, max_unpool3d = _declare(3)

@@ -30,6 +30,17 @@ def avg_oracle(n: int) -> Callable[..., Any]:
     return oracle
 
 
+def avg_back_oracle(n: int) -> Callable[..., Any]:
+    def oracle(g: Any, x: Any) -> Any:
+        out = np.zeros(x.shape)
+        for place, held in _regions(x, g.shape[-n:], n):
+            for at in held:
+                out[(..., *at)] += g[(..., *place)] / len(held)
+        return out
+
+    return oracle
+
+
 def max_oracle(n: int) -> Callable[..., Any]:
     def oracle(x: Any, output_size: Any) -> Any:
         shape = (*x.shape[:-n], *spread("oracle", "size", output_size, n, 1))
@@ -54,6 +65,18 @@ def adaptive_samples(n: int) -> Callable[[Draw], Iterable[Sample]]:
         ([1, 1, *[3, 2, 2][:n]], [5, 4, 3][:n]),
     ]
     return lambda draw: [sample(draw.array(*x), size) for x, size in rows]
+
+
+def adaptive_back_samples(n: int) -> Callable[[Draw], Iterable[Sample]]:
+    def samples(draw: Draw) -> Iterable[Sample]:
+        found = []
+        for s in adaptive_samples(n)(draw):
+            x, size = s.arguments
+            shape = (*x.shape[:-n], *spread("samples", "size", size, n, 1))
+            found.append(sample(draw.array(*shape), x))
+        return found
+
+    return samples
 
 
 def unpooled(name: str, x: Sizes, attributes: Any, n: int) -> Sizes:

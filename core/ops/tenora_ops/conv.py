@@ -22,7 +22,6 @@ from tenora_ops.conv_cases import (
     transposed_samples,
     weight_oracle,
 )
-from tenora_ops.conv_sizes import conv_rule, size_rule, transposed_rule
 from tenora_ops.formula import conj, ops
 from tenora_ops.record import Family, op
 from tenora_ops.samples import FLOATING
@@ -198,7 +197,7 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
     conv = op(
         f"conv{n}d({OPERANDS}, {WHERE}) -> Tensor",
         family=CONV,
-        shape=conv_rule(n),
+        shape=f"conv{n}d",
         composite=_conv(n),
         vjp=_conv_vjp(n),
         samples=conv_samples(n),
@@ -212,7 +211,7 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         f"conv{n}d_padding({OPERANDS}, stride: int[] = 1, padding: str = 'valid', dilation: int[] = 1, "
         "groups: int = 1) -> Tensor",
         family=CONV,
-        shape=conv_rule(n),
+        shape=f"conv{n}d_padding",
         composite=_conv_padded(n),
         samples=padded_samples(n),
         oracle=padded_oracle(n),
@@ -224,7 +223,7 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         f"conv_transpose{n}d({OPERANDS}, stride: int[] = 1, padding: int[] = 0, output_padding: int[] = 0, "
         "groups: int = 1, dilation: int[] = 1) -> Tensor",
         family=CONV,
-        shape=transposed_rule(n),
+        shape=f"conv_transpose{n}d",
         composite=_conv_transpose(n),
         samples=transposed_samples(n),
         oracle=transposed_oracle(n),
@@ -246,7 +245,7 @@ def _declare_adjoints(n: int) -> tuple[OpFunction, OpFunction]:
     to_input = op(
         f"conv{n}d_input(grad: Tensor, weight: Tensor, size: int[], {WHERE}) -> Tensor",
         family=CONV,
-        shape=size_rule,
+        shape="conv_input",
         composite=_conv_input(n),
         vjp=_input_vjp(n),
         samples=adjoint_samples(n, of_weight=False),
@@ -258,7 +257,7 @@ def _declare_adjoints(n: int) -> tuple[OpFunction, OpFunction]:
     to_weight = op(
         f"conv{n}d_weight(grad: Tensor, input: Tensor, size: int[], {WHERE}) -> Tensor",
         family=CONV,
-        shape=size_rule,
+        shape="conv_weight",
         composite=_conv_weight(n),
         vjp=_weight_vjp(n),
         samples=adjoint_samples(n, of_weight=True),

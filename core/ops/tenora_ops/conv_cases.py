@@ -5,10 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tenora_ops.conv_sizes import conv_rule, transposed_rule, windows_of
 from tenora_ops.lazy import np
 from tenora_ops.samples import Draw, Sample, sample
 from tenora_ops.windows import Sizes, padded, positions, spread, taps
+
+
+# ---- sizes, of arguments that fit --------------------------------------------------------------------------
+def _fitting(sizes: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Sizes:
+    """How many windows fit into each dim of padded sizes."""
+    rows = zip(sizes, kernel, stride, dilation, strict=True)
+    return tuple((size - d * (k - 1) - 1) // s + 1 for size, k, s, d in rows)
+
+
+def _conv_shape(x: Sizes, weight: Sizes, stride: Any, padding: Any, dilation: Any, n: int) -> Sizes:
+    stride, padding, dilation = (spread("oracle", "numbers", v, n, 0) for v in (stride, padding, dilation))
+    room = tuple(size + 2 * p for size, p in zip(x[-n:], padding, strict=True))
+    return (*x[: -n - 1], weight[0], *_fitting(room, weight[2:], stride, dilation))
+
+
+def _transposed_shape(
+    x: Sizes, weight: Sizes, stride: Any, padding: Any, extra: Any, groups: int, dilation: Any, n: int
+) -> Sizes:
+    rows = zip(
+        x[-n:], weight[2:], *[spread("oracle", "numbers", v, n, 0) for v in (stride, padding, extra, dilation)],
+        strict=True,
+    )  # fmt: skip
+    out = ((size - 1) * s - 2 * p + d * (k - 1) + e + 1 for size, k, s, p, e, d in rows)
+    return (*x[: -n - 1], weight[1] * groups, *out)
 
 
 # ---- oracles: one kernel position after another ----------------------------------------------------------
@@ -31,7 +54,7 @@ def conv_oracle(n: int) -> Callable[..., Any]:
         batched, stride, padding, dilation = _arranged(x, stride, padding, dilation, n)
         room = padded(batched, padding)
         kernel, each = weight.shape[2:], weight.shape[0] // groups
-        out = windows_of("oracle", room.shape[-n:], kernel, stride, (0,) * n, dilation)
+        out = _fitting(room.shape[-n:], kernel, stride, dilation)
         result = np.zeros((len(batched), weight.shape[0], *out), dtype=np.result_type(x, weight))
         for to in range(weight.shape[0]):
             for part in range(weight.shape[1]):
@@ -101,9 +124,7 @@ def transposed_oracle(n: int) -> Callable[..., Any]:
         x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, output_padding: Any = 0,
         groups: int = 1, dilation: Any = 1,
     ) -> Any:  # fmt: skip
-        shape = transposed_rule(n)(
-            ((x.shape, None), (weight.shape, None), None), (stride, padding, output_padding, groups, dilation)
-        )
+        shape = _transposed_shape(x.shape, weight.shape, stride, padding, output_padding, groups, dilation, n)
         result = input_oracle(n)(x, np.conj(weight), shape, stride, padding, dilation, groups)
         return result if bias is None else result + bias.reshape(-1, *[1] * n)
 
@@ -177,7 +198,7 @@ def adjoint_samples(n: int, of_weight: bool) -> Callable[[Draw], Iterable[Sample
                 options.get(key, 0 if key == "padding" else 1) for key in ("stride", "padding", "dilation")
             ]
             groups = options.get("groups", 1)
-            shape = conv_rule(n)(((x, None), (weight, None), None), (*where, groups))
+            shape = _conv_shape(x, weight, *where, n=n)
             given, size = (x, weight) if of_weight else (weight, x)
             found.append(sample(draw.array(*shape), draw.array(*given), size, *where, groups))
         return found

@@ -29,60 +29,6 @@ MOVED = Family("fold", "same", "", "plain", lambda draw: [], ALL)
 WHERE = "kernel_size: int[], dilation: int[] = 1, padding: int[] = 0, stride: int[] = 1"
 
 
-# ---- rules -----------------------------------------------------------------------------------------------
-def _numbers(name: str, attributes: Any) -> tuple[Sizes, Sizes, Sizes, Sizes]:
-    kernel, dilation, padding, stride = attributes
-    return (
-        spread(name, "kernel_size", kernel, 2, 1),
-        spread(name, "dilation", dilation, 2, 1),
-        spread(name, "padding", padding, 2, 0),
-        spread(name, "stride", stride, 2, 1),
-    )
-
-
-def _positions(
-    name: str, size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes
-) -> Sizes:
-    rows = zip(size, kernel, dilation, padding, stride, strict=True)
-    out = tuple((m + 2 * p - d * (k - 1) - 1) // s + 1 for m, k, d, p, s in rows)
-    if min(out) < 1:
-        raise RuntimeError(
-            f"[{name}] no window fits: got kernel_size {kernel} on {tuple(size)}, expected at most the padded size. "
-            "Use a smaller kernel or more padding."
-        )
-    return out
-
-
-def _unfold_rule(operands: Any, attributes: Any) -> Sizes:
-    shape = operands[0][0]
-    if len(shape) not in (3, 4) or 0 in shape[-3:]:
-        raise RuntimeError(
-            f"[unfold] wrong input: got shape {tuple(shape)}, expected (N, C, H, W) or (C, H, W) with elements. "
-            "Reshape it."
-        )
-    kernel, dilation, padding, stride = _numbers("unfold", attributes)
-    out = _positions("unfold", shape[-2:], kernel, dilation, padding, stride)
-    return (*shape[:-3], shape[-3] * kernel[0] * kernel[1], out[0] * out[1])
-
-
-def _fold_rule(operands: Any, attributes: Any) -> Sizes:
-    shape = operands[0][0]
-    size = spread("fold", "output_size", attributes[0], 2, 1)
-    kernel, dilation, padding, stride = _numbers("fold", attributes[1:])
-    if len(shape) not in (2, 3) or 0 in shape[-2:] or shape[-2] % (kernel[0] * kernel[1]):
-        raise RuntimeError(
-            f"[fold] wrong input: got shape {tuple(shape)}, expected (N, C * {kernel[0] * kernel[1]}, windows). "
-            "Check kernel_size."
-        )
-    out = _positions("fold", size, kernel, dilation, padding, stride)
-    if shape[-1] != out[0] * out[1]:
-        raise RuntimeError(
-            f"[fold] wrong number of windows: got {shape[-1]}, expected {out[0]} * {out[1]} for output_size {size}. "
-            "Check the sizes."
-        )
-    return (*shape[:-2], shape[-2] // (kernel[0] * kernel[1]), *size)
-
-
 # ---- composites ------------------------------------------------------------------------------------------
 def _unfold(x: Any, kernel_size: Any, dilation: Any, padding: Any, stride: Any) -> Any:
     kernel, dilation, padding, stride = (items(v, 2) for v in (kernel_size, dilation, padding, stride))
@@ -113,9 +59,18 @@ def _fold(x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding: An
 
 
 # ---- oracles and samples ---------------------------------------------------------------------------------
+def _numbers(*spans: Any) -> list[Sizes]:
+    return [spread("oracle", "numbers", v, 2, 0) for v in spans]
+
+
+def _fitting(size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
+    rows = zip(size, kernel, dilation, padding, stride, strict=True)
+    return tuple((m + 2 * p - d * (k - 1) - 1) // s + 1 for m, k, d, p, s in rows)
+
+
 def _unfold_oracle(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    kernel, dilation, padding, stride = _numbers("oracle", (kernel_size, dilation, padding, stride))
-    out = _positions("oracle", x.shape[-2:], kernel, dilation, padding, stride)
+    kernel, dilation, padding, stride = _numbers(kernel_size, dilation, padding, stride)
+    out = _fitting(x.shape[-2:], kernel, dilation, padding, stride)
     room = padded(x, padding)
     seen = [room[(..., *taps(at, out, stride, dilation))] for at in positions(*kernel)]
     columns = np.stack(seen, -3)  # (..., C, kernel, out)
@@ -125,9 +80,9 @@ def _unfold_oracle(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0
 def _fold_oracle(
     x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> Any:
-    kernel, dilation, padding, stride = _numbers("oracle", (kernel_size, dilation, padding, stride))
+    kernel, dilation, padding, stride = _numbers(kernel_size, dilation, padding, stride)
     size = spread("oracle", "size", output_size, 2, 1)
-    out = _positions("oracle", size, kernel, dilation, padding, stride)
+    out = _fitting(size, kernel, dilation, padding, stride)
     columns = x.reshape(*x.shape[:-2], -1, kernel[0] * kernel[1], *out) if x.size else x
     shape = (*x.shape[:-2], x.shape[-2] // (kernel[0] * kernel[1]), *size)
     room = padded(np.zeros(shape, dtype=x.dtype), padding)
@@ -159,7 +114,7 @@ def _fold_samples(draw: Draw) -> Iterable[Sample]:
 unfold = op(
     f"unfold(input: Tensor, {WHERE}) -> Tensor",
     family=COLUMNS,
-    shape=_unfold_rule,
+    shape="unfold_windows",
     composite=_unfold,
     vjp=lambda g, x, r, kernel_size, dilation, padding, stride: ops.fold(
         g, (x.shape[-2], x.shape[-1]), kernel_size, dilation, padding, stride
@@ -173,7 +128,7 @@ unfold = op(
 fold = op(
     f"fold(input: Tensor, output_size: int[], {WHERE}) -> Tensor",
     family=COLUMNS,
-    shape=_fold_rule,
+    shape="fold_windows",
     composite=_fold,
     vjp=lambda g, x, r, kernel_size, dilation, padding, stride: ops.unfold(
         g, kernel_size, dilation, padding, stride

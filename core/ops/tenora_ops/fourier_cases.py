@@ -111,7 +111,11 @@ def frames_oracle(
     weights = np.zeros(n_fft)
     weights[(n_fft - win) // 2 :][:win] = 1 if window is None else window
     edge = [(0, 0)] * (x.ndim - 1) + [(n_fft // 2,) * 2]
-    x = np.pad(x, edge, mode=pad_mode) if center else x
+    x = (
+        np.pad(x, edge, mode={"replicate": "edge", "circular": "wrap"}.get(pad_mode, pad_mode))
+        if center
+        else x
+    )
     starts = range(0, x.shape[-1] - n_fft + 1, hop)
     found = np.stack([dft(x[..., s : s + n_fft] * weights, -1) for s in starts], -1)
     found = found * (1 / math.sqrt(n_fft) if normalized else 1.0)

@@ -42,9 +42,13 @@ def _edges(name: str, x: Any, amount: int, mode: str) -> Any:
     length = x.shape[-1]
     if mode == "constant":
         return ops.pad(x, [amount, amount])
+    if mode in ("replicate", "circular"):
+        return ops.reshape(
+            ops.pad_by(ops.reshape(x, (1, -1, length)), [amount, amount], mode), (*x.shape[:-1], -1)
+        )
     if mode != "reflect":
         raise refuse(
-            name, "pad_mode", repr(mode), "'reflect' or 'constant'", "Pad before, with center=False."
+            name, "pad_mode", repr(mode), "'reflect', 'constant', 'replicate' or 'circular'", "Choose one."
         )
     if amount >= length:
         raise refuse(
@@ -99,6 +103,8 @@ def _signals(draw: Draw) -> list[Sample]:
         sample(draw.array(2, 10), 4, 1, center=False, return_complex=True),
         sample(draw.array(9), 4, 2, pad_mode="constant", normalized=True, return_complex=True),
         sample(draw.array(9), 4, 2, onesided=False, return_complex=True),
+        sample(draw.array(2, 9), 4, 2, pad_mode="replicate", return_complex=True),
+        sample(draw.array(9), 4, 3, pad_mode="circular", return_complex=True),
     ]
 
 

@@ -22,12 +22,10 @@ from tenora_ops.pool_cases import (
     lp_samples,
     max_oracle,
     max_samples,
-    pool_sizes,
 )
 from tenora_ops.record import Family, op
 from tenora_ops.samples import REALS, Domain
 from tenora_ops.windows import (
-    Sizes,
     Windows,
     around,
     items,
@@ -121,22 +119,6 @@ def max_pool_vjp(n: int) -> Callable[..., Any]:
         return ops.reshape(added, x.shape)
 
     return formula
-
-
-def _max_rule(n: int) -> Callable[..., Any]:
-    name = f"max_pool{n}d"
-
-    def rule(operands: Any, attributes: Any) -> Any:
-        (x, dtype), *_ = operands
-        kernel, stride, padding, dilation, ceil_mode = attributes
-        if not dtype.is_floating_point:
-            raise NotImplementedError(
-                f"[{name}] wrong dtype: got {dtype}, expected a floating dtype. Cast with .to(tenora.float32)."
-            )
-        shape = pool_sizes(name, x, kernel, stride, padding, dilation, ceil_mode, n)
-        return shape, shape
-
-    return rule
 
 
 # ---- average ---------------------------------------------------------------------------------------------
@@ -245,20 +227,6 @@ def _avg_second(n: int) -> Callable[..., Any]:
     return formula
 
 
-def _avg_rule(n: int, back: bool) -> Callable[..., Sizes]:
-    def rule(operands: Any, attributes: Any) -> Sizes:
-        kernel, stride, padding, ceil_mode, _, *override = attributes
-        x = operands[1 if back else 0][0]
-        shape = pool_sizes(f"avg_pool{n}d", x, kernel, stride, padding, 1, ceil_mode, n)
-        if override and override[0] == 0:
-            raise RuntimeError(
-                f"[avg_pool{n}d] divisor_override: got 0, expected another number. Leave it out."
-            )
-        return tuple(x) if back else shape
-
-    return rule
-
-
 # ---- power mean ------------------------------------------------------------------------------------------
 def _lp_pool(n: int) -> Callable[..., Any]:
     def formula(x: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
@@ -270,14 +238,6 @@ def _lp_pool(n: int) -> Callable[..., Any]:
     return formula
 
 
-def _lp_rule(n: int) -> Callable[..., Sizes]:
-    def rule(operands: Any, attributes: Any) -> Sizes:
-        _, kernel, stride, ceil_mode = attributes
-        return pool_sizes(f"lp_pool{n}d", operands[0][0], kernel, stride, 0, 1, ceil_mode, n)
-
-    return rule
-
-
 # ---- records ---------------------------------------------------------------------------------------------
 def _declare_max(n: int) -> tuple[OpFunction, OpFunction]:
     rest = "kernel_size: int[], stride: int[]? = None, padding: int[] = 0, dilation: int[] = 1, ceil_mode: bool = False"
@@ -285,7 +245,7 @@ def _declare_max(n: int) -> tuple[OpFunction, OpFunction]:
     found = op(
         f"max_pool{n}d_with_indices(input: Tensor, {rest}) -> (Tensor, Tensor)",
         family=MOVED,
-        shape=_max_rule(n),
+        shape=f"max_pool{n}d",
         composite=_max_pool(n),
         vjp=max_pool_vjp(n),
         not_differentiable=(1,),
@@ -330,7 +290,7 @@ def _declare_avg(n: int) -> tuple[OpFunction, OpFunction, OpFunction]:
     forward = op(
         f"avg_pool{n}d(input: Tensor, {rest}) -> Tensor",
         family=POOL,
-        shape=_avg_rule(n, back=False),
+        shape=f"avg_pool{n}d",
         composite=_avg_one if n == 1 else _avg_pool(n),
         vjp=_avg_vjp(n),
         tolerance="reduction",
@@ -344,7 +304,7 @@ def _declare_avg(n: int) -> tuple[OpFunction, OpFunction, OpFunction]:
     backward = op(
         f"avg_pool{n}d_backward(grad: Tensor, input: Tensor, {rest}) -> Tensor",
         family=POOL,
-        shape=_avg_rule(n, back=True),
+        shape=f"avg_pool{n}d_backward",
         shape_only=("input",),
         composite=_avg_one_backward if n == 1 else _avg_backward(n),
         vjp=_avg_second(n),
@@ -359,7 +319,7 @@ def _declare_avg(n: int) -> tuple[OpFunction, OpFunction, OpFunction]:
         f"lp_pool{n}d(input: Tensor, norm_type: float, kernel_size: int[], stride: int[]? = None, "
         "ceil_mode: bool = False) -> Tensor",
         family=POOL,
-        shape=_lp_rule(n),
+        shape=f"lp_pool{n}d",
         composite=_lp_pool(n),
         domain=Domain(0.2, 3.0),
         tolerance="reduction",

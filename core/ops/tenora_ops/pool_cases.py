@@ -7,7 +7,7 @@ from typing import Any
 
 from tenora_ops.lazy import np
 from tenora_ops.samples import Draw, Sample, sample
-from tenora_ops.windows import Sizes, check_rank, positions, spread
+from tenora_ops.windows import Sizes, positions, spread
 
 
 def _pooled(size: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
@@ -17,25 +17,13 @@ def _pooled(size: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
     return count - 1 if ceil_mode and (count - 1) * s >= size + p else count
 
 
-def pool_sizes(
-    name: str, x: Sizes, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, n: int
+def _pool_shape(
+    x: Sizes, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool, n: int
 ) -> Sizes:
-    check_rank(name, x, n)
-    kernel = spread(name, "kernel_size", kernel, n, 1)
-    stride = spread(name, "stride", kernel if stride is None else stride, n, 1)
-    padding, dilation = spread(name, "padding", padding, n, 0), spread(name, "dilation", dilation, n, 1)
-    if any(2 * p > k for p, k in zip(padding, kernel, strict=True)):
-        raise RuntimeError(
-            f"[{name}] padding is too large: got {padding}, expected at most half of kernel_size {kernel}. Pad less."
-        )
-    rows = zip(x[-n:], kernel, stride, padding, dilation, strict=True)
-    out = tuple(_pooled(*row, ceil_mode) for row in rows)
-    if min(out) < 1:
-        raise RuntimeError(
-            f"[{name}] the result would be empty: got kernel_size {kernel} on {x[-n:]}, expected windows that fit. "
-            "Use a smaller kernel or more padding."
-        )
-    return (*x[:-n], *out)
+    """The sizes of a result whose arguments fit."""
+    numbers = (kernel, kernel if stride is None else stride, padding, dilation)
+    rows: Any = zip(x[-n:], *[spread("oracle", "numbers", v, n, 0) for v in numbers], strict=True)
+    return (*x[:-n], *[_pooled(*row, ceil_mode=ceil_mode) for row in rows])
 
 
 def _walk(
@@ -82,7 +70,7 @@ def max_oracle(n: int) -> Callable[..., Any]:
         dilation: Any = 1,
         ceil_mode: bool = False,
     ) -> Any:
-        shape = pool_sizes("oracle", x.shape, kernel_size, stride, padding, dilation, ceil_mode, n)
+        shape = _pool_shape(x.shape, kernel_size, stride, padding, dilation, ceil_mode, n)
         values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
         for place, inside in _walk(x, shape, kernel_size, stride, padding, dilation, n):
             flat = [int(np.ravel_multi_index(at, x.shape[-n:])) for at in inside]
@@ -109,7 +97,7 @@ def avg_oracle(n: int) -> Callable[..., Any]:
         count_include_pad: bool = True,
         divisor_override: Any = None,
     ) -> Any:
-        shape = pool_sizes("oracle", x.shape, kernel_size, stride, padding, 1, ceil_mode, n)
+        shape = _pool_shape(x.shape, kernel_size, stride, padding, 1, ceil_mode, n)
         out = np.empty(shape)
         for place, inside, divisor in _averaged(x, shape, kernel_size, stride, padding, count_include_pad, n):
             out[(..., *place)] = sum(x[(..., *at)] for at in inside) / (divisor_override or divisor)
@@ -144,7 +132,7 @@ def lp_oracle(n: int) -> Callable[..., Any]:
     def oracle(
         x: Any, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False
     ) -> Any:
-        shape = pool_sizes("oracle", x.shape, kernel_size, stride, 0, 1, ceil_mode, n)
+        shape = _pool_shape(x.shape, kernel_size, stride, 0, 1, ceil_mode, n)
         size = np.prod(spread("oracle", "kernel", kernel_size, n, 1))
         out = np.empty(shape)
         for place, inside, divisor in _averaged(x, shape, kernel_size, stride, 0, True, n):

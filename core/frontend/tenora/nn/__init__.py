@@ -60,6 +60,7 @@ from .embedding import (
     Embedding,
     EmbeddingBag,
 )
+from .fractional import FractionalMaxPool2d, FractionalMaxPool3d
 from .linear import Flatten, Identity, Linear
 from .loss import CrossEntropyLoss, MSELoss, NLLLoss
 from .loss_elements import (
@@ -148,6 +149,8 @@ __all__ = [
     "CELU",
     "CTCLoss",
     "ELU",
+    "FractionalMaxPool2d",
+    "FractionalMaxPool3d",
     "GELU",
     "GLU",
     "SELU",

@@ -1,0 +1,216 @@
+"""Fractional max pooling (Graham 2014): windows of one size whose places are drawn, so that any output size fits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tenora_engine import _engine
+from tenora_ops.formula import ops
+from tenora_ops.lazy import np
+from tenora_ops.record import Family, op
+from tenora_ops.samples import Domain, Draw, Sample, sample
+
+FRACTIONAL = Family(
+    "fractional_pool", "", "", "", lambda draw: [], ("float32", "float64"), Domain(distinct=True, gap=0.01)
+)
+
+
+def _each(name: str, what: str, value: Any, n: int) -> list[int]:
+    values = [value] * n if isinstance(value, int) else list(value)
+    if len(values) != n:
+        raise RuntimeError(
+            f"[{name}] {what}: got {value}, expected a number or {n} of them. Give one per dim."
+        )
+    return [int(v) for v in values]
+
+
+def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, n: int) -> Any:
+    """The sizes of windows and of the result, checked against the input (N, C, ...) or (C, ...)."""
+    if x.ndim not in (n + 1, n + 2):
+        raise RuntimeError(
+            f"[{name}] wrong number of dimensions: got shape {tuple(x.shape)}, expected (N, C, ...) or (C, ...) with "
+            f"{n} spatial dims. Reshape it."
+        )
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError(
+            f"[{name}] sizes: got output_size {output_size} and output_ratio {output_ratio}, expected one of them."
+        )
+    kernel = _each(name, "kernel_size", kernel_size, n)
+    spatial = list(x.shape[-n:])
+    if output_size is None:
+        ratios = [output_ratio] * n if isinstance(output_ratio, float | int) else list(output_ratio)
+        if any(not 0 < r < 1 for r in ratios):
+            raise ValueError(f"[{name}] output_ratio: got {output_ratio}, expected numbers between 0 and 1.")
+        out = [int(s * r) for s, r in zip(spatial, ratios, strict=True)]
+    else:
+        out = _each(name, "output_size", output_size, n)
+    for size, k, o in zip(spatial, kernel, out, strict=True):
+        if o < 1 or k < 1 or o + k - 1 > size - (n == 3):  # PyTorch leaves one row in three dims
+            raise RuntimeError(
+                f"[{name}] windows do not fit: got kernel_size {kernel} and output_size {out} for {tuple(spatial)}, "
+                f"expected kernel_size + output_size up to the size{'' if n == 3 else ' plus 1'}. Make them smaller."
+            )
+    return kernel, out, spatial
+
+
+def _starts(samples: Any, size: int, kernel: int, out: int) -> Any:
+    """Where the windows of one dim begin, (N, C, out): from a drawn start in steps of a fraction."""
+    if out == 1:
+        return ops.full((*samples.shape, 1), size - kernel, dtype=_engine.int64, device=samples.device)
+    step = (size - kernel) / (out - 1)
+    u = ops.unsqueeze(samples, -1)
+    counts = ops.iota(0, 1, out - 1, dtype=samples.dtype, device=samples.device)
+    drawn = ops.trunc((counts + u) * step) - ops.trunc(u * step)
+    last = ops.full((*samples.shape, 1), size - kernel, dtype=_engine.int64, device=samples.device)
+    return ops.cat([ops.to(drawn, _engine.int64), last], -1)
+
+
+def _pooled(n: int, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any) -> Any:
+    name = f"fractional_max_pool{n}d"
+    kernel, out, spatial = _sizes(name, x, kernel_size, output_size, output_ratio, n)
+    whole = x if x.ndim == n + 2 else ops.unsqueeze(x, 0)
+    planes = tuple(whole.shape[:2])
+    if samples is None:
+        samples = ops.rand((*planes, n), dtype=x.dtype, device=x.device)
+    elif tuple(samples.shape) != (*planes, n):
+        raise RuntimeError(
+            f"[{name}] _random_samples do not fit: got {tuple(samples.shape)}, expected {(*planes, n)}. Draw one per "
+            "plane and dim."
+        )
+    places: Any = 0
+    for d in range(n):  # PyTorch draws for the last of two dims first
+        drawn = ops.select(samples, -1, n - 1 - d if n == 2 else d)
+        starts = _starts(drawn, spatial[d], kernel[d], out[d])
+        reach = ops.iota(0, 1, kernel[d], device=x.device)
+        rows = ops.unsqueeze(starts, -1) + reach  # (N, C, out, kernel)
+        shape = [1] * (2 * n)
+        shape[d], shape[n + d] = out[d], kernel[d]
+        places = places * spatial[d] + ops.reshape(rows, (*planes, *shape))
+    windows = ops.reshape(places, (*planes, -1))  # (N, C, outs * kernels)
+    flat = ops.reshape(whole, (*planes, -1))
+    values = ops.reshape(ops.gather(flat, 2, windows), (*planes, *out, -1))
+    best, chosen = ops.max_dim(values, -1)
+    where = ops.reshape(windows, (*planes, *out, -1))
+    indices = ops.squeeze(ops.gather(where, -1, ops.unsqueeze(chosen, -1)), -1)
+    return (best, indices) if x.ndim == n + 2 else (ops.squeeze(best, 0), ops.squeeze(indices, 0))
+
+
+def _with_indices(n: int) -> Any:
+    def run(
+        input: Any,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> Any:
+        return _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
+
+    return run
+
+
+def _form(n: int) -> Any:
+    def run(
+        input: Any,
+        kernel_size: Any,
+        output_size: Any = None,
+        output_ratio: Any = None,
+        return_indices: bool = False,
+        _random_samples: Any = None,
+    ) -> Any:
+        found = _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
+        return found if return_indices else found[0]
+
+    return run
+
+
+def _by_definition(n: int, x: Any, kernel_size: Any, output_size: Any, samples: Any) -> Any:
+    """Plane by plane, window by window."""
+    whole = x if x.ndim == n + 2 else x[None]
+    kernel, out = ([v] * n if isinstance(v, int) else list(v) for v in (kernel_size, output_size))
+    best = np.zeros((*whole.shape[:2], *out), x.dtype)
+    places = np.zeros(best.shape, np.int64)
+    for plane in np.ndindex(*whole.shape[:2]):
+        starts = []
+        for d in range(n):
+            u = samples[plane][n - 1 - d if n == 2 else d]
+            size = whole.shape[2 + d]
+            step = (size - kernel[d]) / max(out[d] - 1, 1)
+            line = [int((i + u) * step) - int(u * step) for i in range(out[d] - 1)]
+            starts.append([*line, size - kernel[d]])
+        for spot in np.ndindex(*out):
+            corner = [starts[d][spot[d]] for d in range(n)]
+            window = whole[plane][tuple(slice(c, c + k) for c, k in zip(corner, kernel, strict=True))]
+            inner = np.unravel_index(np.argmax(window), window.shape)
+            at = [int(c + i) for c, i in zip(corner, inner, strict=True)]
+            best[(*plane, *spot)] = whole[plane][tuple(at)]
+            places[(*plane, *spot)] = np.ravel_multi_index(at, whole.shape[2:])
+    return (best, places) if x.ndim == n + 2 else (best[0], places[0])
+
+
+def _planes(n: int) -> Any:
+    def samples(draw: Draw) -> Iterable[Sample]:
+        rows: list[tuple[tuple[int, ...], Any, Any]] = [
+            ((2, 3, 7, 6, 5)[: n + 2], 2, 3),
+            ((1, 2, 8, 9, 6)[: n + 2], 3, (4, 3, 2)[:n]),
+            ((1, 1, 5, 5, 5)[: n + 2], (2, 1, 2)[:n], (2, 4, 1)[:n]),
+            ((3, 6, 7, 8)[: n + 1], 2, 4),
+            ((2, 1, 4, 4, 4)[: n + 2], 1, 3),
+            ((1, 2, 7, 7, 7)[: n + 2], 6, 1),
+        ]
+        found = []
+        for shape, kernel, out in rows:
+            planes = shape[:2] if len(shape) == n + 2 else (1, shape[0])
+            drawn = draw.array(*planes, n, domain=Domain(0.0, 0.99))
+            found.append(sample(draw.array(*shape), kernel, out, _random_samples=drawn))
+        return found
+
+    return samples
+
+
+def _few(n: int) -> Any:
+    """Planes small enough for differences of every element."""
+
+    def samples(draw: Draw) -> Iterable[Sample]:
+        planes = 4 - n
+        drawn = draw.array(1, planes, n, domain=Domain(0.0, 0.99))
+        return [sample(draw.array(1, planes, *[3] * n), 2, 4 - n, _random_samples=drawn)]
+
+    return samples
+
+
+def _declare(n: int) -> None:
+    text = (
+        "(input: Tensor, kernel_size: int[], output_size: int[]? = None, output_ratio: float? = None, "
+        "return_indices: bool = False, _random_samples: Tensor? = None)"
+    )
+    ones = ", ".join(["4"] * n)
+    name = f"fractional_max_pool{n}d"
+    op(
+        f"{name}{text} -> Tensor",
+        family=FRACTIONAL,
+        python=_form(n),
+        samples=_planes(n),
+        gradient_samples=_few(n),
+        oracle=lambda x, kernel, out, _random_samples: _by_definition(n, x, kernel, out, _random_samples)[0],
+        doc="The largest element of each of drawn, overlapping windows of one size.",
+        example=f"tenora.nn.functional.{name}(tenora.ones(1, 1, {ones}), 2, 2)",
+        public=f"nn.functional.{name}",
+    )
+    op(
+        f"{name}_with_indices{text} -> Tensor[]",
+        family=FRACTIONAL,
+        python=_with_indices(n),
+        samples=_planes(n),
+        gradient_samples=_few(n),
+        oracle=lambda x, kernel, out, _random_samples: _by_definition(n, x, kernel, out, _random_samples),
+        doc="fractional_max_pool and the positions of its elements in the flattened spatial dims.",
+        example=f"tenora.nn.functional.{name}_with_indices(tenora.ones(1, 1, {ones}), 2, 2)",
+        public=f"nn.functional.{name}_with_indices",
+        renames=f"nn.functional.{name}",
+    )
+
+
+_declare(2)
+_declare(3)
