@@ -173,7 +173,9 @@ def index_shape(item: Any) -> tuple[int, ...] | None:
 def spelled(items: list[Any], module: Any = tenora) -> Any:
     """The key as the call takes it: a tuple, or the item itself where there is one."""
     told = [hand_over(i, module) if isinstance(i, Array) else i for i in items]
-    return told[0] if len(told) == 1 else tuple(told)
+    # PyTorch takes a list of lists for a tuple of lists, and says that it will not always.
+    alone = len(told) == 1 and (module is tenora or not isinstance(told[0], list))
+    return told[0] if alone else tuple(told)
 
 
 def hand_over(array: Array, module: Any) -> Any:
