@@ -24,6 +24,7 @@ Convolution problem(const tnr_call* call, int n, int first, const DLTensor& x, c
     spatial_attr(call, first, n, kOnes, c.stride);
     spatial_attr(call, first + 1, n, kZeros, c.padding);
     spatial_attr(call, first + 2, n, kOnes, c.dilation);
+    skip_stride(c);
     c.batch = leading_size(x, x.ndim - n - 1);
     c.groups = int_attr(call, first + 3, 1);
     c.in_channels = w.shape[1];

@@ -1,5 +1,5 @@
-// Dense operands as float or double for kernels that know no half types: halves are widened into a buffer,
-// and results rounded once.
+// Dense operands as float or double for kernels that know no half types: halves are widened, results rounded
+// once.
 #pragma once
 
 #include <vector>
@@ -81,6 +81,11 @@ inline bool is_sane(const Window& w, int64_t planes) {
         if (elements > kLargest) return false;
     }
     return true;
+}
+
+// Where there is one window no stride is taken, however large it is.
+inline void skip_stride(Window& w) {
+    for (int d = 0; d < 3; ++d) w.stride[d] = w.out[d] == 1 ? 1 : w.stride[d];
 }
 
 // The number of elements of the first `dims` dims.

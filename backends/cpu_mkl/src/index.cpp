@@ -4,7 +4,9 @@
 //   - The update kernels get an output that already holds the old values.
 //   - Accumulating kernels add in the order of the indices;
 //     half types in a float copy of the output, rounded once.
+#include <cstdlib>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "element.h"
@@ -245,7 +247,23 @@ struct Positions {
     }
     const DLTensor& shape() const { return *call->in[first]; }
 
-    // f(i, offset into `indexed`, coordinates) in row-major order of the index shape.
+    // Whether the other tensor's places for indices lie closer together than those of its remaining dims, so
+    // that all indices of one place are better taken together.
+    bool innermost(const int64_t* lead_strides, const int64_t* rest_strides) const {
+        const int lead = shape().ndim, rest = indexed.ndim - count;
+        if (lead == 0 || rest == 0) return false;
+        return std::abs(lead_strides[lead - 1]) < std::abs(rest_strides[rest - 1]);
+    }
+    // What `each` gives, as a list. May throw std::bad_alloc.
+    using Pairs = std::vector<std::pair<int64_t, int64_t>>;
+    Pairs pairs(const int64_t* other_strides) const {
+        Pairs found;
+        found.reserve(static_cast<size_t>(count_of(shape())));
+        each(other_strides, [&](int64_t at, int64_t other) { found.emplace_back(at, other); });
+        return found;
+    }
+
+    // f(offset into `indexed`, offset into the other tensor) in row-major order of the index shape.
     template <class F>
     void each(const int64_t* other_strides, F&& f) const {
         const DLTensor& s = shape();
@@ -293,6 +311,16 @@ int32_t run_index(const tnr_call* call) {
         using T = typename decltype(type)::type;
         T* o = static_cast<T*>(out.data);
         const T* data = static_cast<const T*>(x.data);
+        if (!dense && positions.innermost(out.strides, out.strides + lead)) {
+            return with_memory(call, [&]() -> int32_t {
+                const Positions::Pairs pairs = positions.pairs(out.strides);
+                walk_elements<2>(rest, rest_shape, {out.strides + lead, rest_strides},
+                                 [&](const int64_t* at) {
+                                     for (const auto& [from, to] : pairs) o[to + at[0]] = data[from + at[1]];
+                                 });
+                return TNR_OK;
+            });
+        }
         positions.each(out.strides, [&](int64_t from, int64_t to) {
             if (dense) {
                 std::memcpy(o + to, data + from, static_cast<size_t>(inner) * sizeof(T));
@@ -311,17 +339,26 @@ void put(const Positions& positions, Out* data, const int64_t* strides, const DL
     const int lead = positions.shape().ndim, rest = positions.indexed.ndim - positions.count;
     const int64_t* rest_shape = positions.indexed.shape + positions.count;
     const T* x = static_cast<const T*>(values.data);
+    const auto write = [&](int64_t to, int64_t from) {
+        Out& target = data[to];
+        if constexpr (is_half<T> && std::is_same_v<Out, float>)
+            target += to_float(x[from]);
+        else if (accumulate)
+            add_to(target, x[from], boolean);
+        else
+            target = x[from];
+    };
+    const int64_t* rest_strides = strides + positions.count;
+    if (positions.innermost(values.strides, values.strides + lead)) {
+        const Positions::Pairs pairs = positions.pairs(values.strides);
+        walk_elements<2>(rest, rest_shape, {rest_strides, values.strides + lead}, [&](const int64_t* at) {
+            for (const auto& [to, from] : pairs) write(to + at[0], from + at[1]);
+        });
+        return;
+    }
     positions.each(values.strides, [&](int64_t to, int64_t from) {
-        walk_elements<2>(rest, rest_shape, {strides + positions.count, values.strides + lead},
-                         [&](const int64_t* at) {
-                             Out& target = data[to + at[0]];
-                             if constexpr (is_half<T> && std::is_same_v<Out, float>)
-                                 target += to_float(x[from + at[1]]);
-                             else if (accumulate)
-                                 add_to(target, x[from + at[1]], boolean);
-                             else
-                                 target = x[from + at[1]];
-                         });
+        walk_elements<2>(rest, rest_shape, {rest_strides, values.strides + lead},
+                         [&](const int64_t* at) { write(to + at[0], from + at[1]); });
     });
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t kOnes[3] = {1, 1, 1}, kZeros[3] = {0, 0, 0};
 
-// kernel_size, stride and padding are attributes 0 to 2 of sliding windows; adaptive ones have their number
-// only.
+// Sliding windows: kernel_size, stride and padding are attributes 0 to 2. Adaptive ones follow from the
+// sizes.
 Pooling problem(const tnr_call* call, int n, const DLTensor& x, const DLTensor& y, bool adaptive) {
     Pooling p = {};
     for (int d = 0; d < 3; ++d) p.size[d] = p.kernel[d] = p.stride[d] = p.dilation[d] = p.out[d] = 1;
@@ -26,6 +26,7 @@ Pooling problem(const tnr_call* call, int n, const DLTensor& x, const DLTensor& 
     spatial_attr(call, 0, n, kOnes, p.kernel);
     spatial_attr(call, 1, n, p.kernel, p.stride);
     spatial_attr(call, 2, n, kZeros, p.padding);
+    skip_stride(p);
     return p;
 }
 
@@ -108,6 +109,9 @@ void add_pools(Kernels& kernels) {
     add_kernel(kernels, "adaptive_avg_pool1d", run<average<1, true>>, kFloats, 0);
     add_kernel(kernels, "adaptive_avg_pool2d", run<average<2, true>>, kFloats, 0);
     add_kernel(kernels, "adaptive_avg_pool3d", run<average<3, true>>, kFloats, 0);
+    add_kernel(kernels, "adaptive_avg_pool1d_backward", run<average_backward<1, true>>, kFloats, 0);
+    add_kernel(kernels, "adaptive_avg_pool2d_backward", run<average_backward<2, true>>, kFloats, 0);
+    add_kernel(kernels, "adaptive_avg_pool3d_backward", run<average_backward<3, true>>, kFloats, 0);
     add_kernel(kernels, "avg_pool1d_backward", run<average_backward<1, false>>, kFloats, 0);
     add_kernel(kernels, "avg_pool2d_backward", run<average_backward<2, false>>, kFloats, 0);
     add_kernel(kernels, "avg_pool3d_backward", run<average_backward<3, false>>, kFloats, 0);

@@ -1,11 +1,9 @@
 // Functions that no vector form was written for: the C library's, or published approximations in double.
 //
-//   - lgamma, digamma and the incomplete gamma functions are those of core's composites, without their masks:
-//   each
-//     element stops when it has converged. Abramowitz and Stegun, "Handbook of Mathematical Functions",
-//     numbers below.
-//   - Instruction sets make no difference here, so only the baseline has these rows; hard pieces are vector
-//   loops.
+//   - digamma and the incomplete gamma functions are those of core's composites without the masks: each
+//     element stops when it has converged. Numbers are those of Abramowitz and Stegun, "Handbook of
+//     Mathematical Functions".
+//   - Instruction sets make little difference to calls, so only the baseline has those rows.
 #include <cmath>
 
 #include "row_loops.h"
@@ -99,8 +97,7 @@ struct Digamma {
     }
 };
 
-// Wichura, algorithm AS 241 (1988), PPND16: the standard normal quantile of 0.5 + q, with `smaller` beyond
-// it.
+// The standard normal quantile of 0.5 + q, with `smaller` beyond it: Wichura, AS 241 (1988), PPND16.
 double normal_quantile(double q, double smaller) {
     static constexpr double kCentreP[] = {
         2.5090809287301226727e3, 3.3430575583588128105e4, 6.7265770927008700853e4, 4.5921953931549871457e4,

@@ -1,9 +1,7 @@
-// Pooling over windows: largest element with its position, mean and the gradient of the mean. Float and
-// double.
+// Pooling over windows of float and double: largest element and its position, mean, gradient of the mean.
 //
-//   - A row of results is worked on in chunks on the stack: one element of the kernel after another meets the
-//   whole
-//     chunk, so that the loop over results is a vector loop for the common strides.
+//   - A row of results is worked on in chunks on the stack: one element of the kernel after another meets
+//     the whole chunk, so that the loop over results is a vector loop for the common strides.
 //   - The first NaN of a window wins, then the first largest element; padding never does.
 //   - Means are summed in double.
 //   - Windows of adaptive pooling differ in length: one window after the other.

@@ -1,9 +1,7 @@
 // sort, topk and the median of all elements.
 //
-//   - Equal elements keep their order and NaN counts as largest, whichever way is up: elements become
-//   unsigned keys.
-//   - Long lines are sorted by digits of 8 bits, the lowest first; digits that all elements share are passed
-//   over.
+//   - Equal elements keep their order and NaN counts as largest, whichever way is up: elements become keys.
+//   - Long lines are sorted by digits of 8 bits, the lowest first, but for digits that all elements share.
 #include <algorithm>
 #include <new>
 #include <vector>

@@ -194,11 +194,9 @@ def adjoint_samples(n: int, of_weight: bool) -> Callable[[Draw], Iterable[Sample
     def samples(draw: Draw) -> Iterable[Sample]:
         found = []
         for x, weight, _, options in CASES[n]:
-            where = [
-                options.get(key, 0 if key == "padding" else 1) for key in ("stride", "padding", "dilation")
-            ]
+            where = [options.get("stride", 1), options.get("padding", 0), options.get("dilation", 1)]
             groups = options.get("groups", 1)
-            shape = _conv_shape(x, weight, *where, n=n)
+            shape = _conv_shape(x, weight, where[0], where[1], where[2], n)
             given, size = (x, weight) if of_weight else (weight, x)
             found.append(sample(draw.array(*shape), draw.array(*given), size, *where, groups))
         return found

@@ -22,8 +22,9 @@ def _pool_shape(
 ) -> Sizes:
     """The sizes of a result whose arguments fit."""
     numbers = (kernel, kernel if stride is None else stride, padding, dilation)
-    rows: Any = zip(x[-n:], *[spread("oracle", "numbers", v, n, 0) for v in numbers], strict=True)
-    return (*x[:-n], *[_pooled(*row, ceil_mode=ceil_mode) for row in rows])
+    kernel, stride, padding, dilation = (spread("oracle", "numbers", v, n, 0) for v in numbers)
+    rows = zip(x[-n:], kernel, stride, padding, dilation, strict=True)
+    return (*x[:-n], *[_pooled(*row, ceil_mode) for row in rows])
 
 
 def _walk(

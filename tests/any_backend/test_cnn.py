@@ -1,0 +1,78 @@
+"""Convolutional networks train as PyTorch's do: losses, gradients and running statistics of several steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tenora
+
+pytestmark = pytest.mark.oracle
+
+
+def plain(f: Any) -> Any:
+    """Dense convolutions, normalised, with both poolings."""
+    nn = f.nn
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2),
+        nn.Conv2d(6, 8, 3, stride=2, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.AvgPool2d(2, ceil_mode=True),
+        nn.Flatten(), nn.Linear(8, 4),
+    )  # fmt: skip
+
+
+def depthwise(f: Any) -> Any:
+    """Groups, dilation, a transposed convolution, and a mean over what is left."""
+    nn = f.nn
+    return nn.Sequential(
+        nn.Conv2d(1, 6, 3, padding=1, groups=1, bias=False), nn.GroupNorm(2, 6), nn.ReLU(),
+        nn.Conv2d(6, 6, 3, stride=2, padding=2, dilation=2, groups=6), nn.BatchNorm2d(6), nn.ReLU(),
+        nn.ConvTranspose2d(6, 4, 2, stride=2, groups=2), nn.AdaptiveAvgPool2d((3, 2)),
+        nn.Flatten(), nn.Linear(24, 4),
+    )  # fmt: skip
+
+
+def data(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def trained(f: Any, build: Any, steps: int = 4) -> list[np.ndarray]:
+    """Losses, then the gradients and state of the last step."""
+    net = build(f)
+    with f.no_grad():
+        for number, parameter in enumerate(net.parameters()):
+            parameter.copy_(f.tensor(data(*parameter.shape, seed=number) * 0.3))
+    optimizer = f.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    x, y = f.tensor(data(5, 1, 8, 8, seed=99)), f.tensor(np.arange(5) % 4)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = f.nn.functional.cross_entropy(net(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    kept = [*(p.grad for p in net.parameters()), *net.state_dict().values()]
+    return [np.array(losses), *(np.asarray(t.detach()) for t in kept)]
+
+
+@pytest.mark.parametrize("build", [plain, depthwise])
+def test_trains_as_pytorch(backend: str, build: Any) -> None:
+    ours, theirs = trained(tenora, build), trained(torch, build)
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-3, atol=2e-4)
+
+
+def test_shapes_outlive_dropped_tensors(backend: str) -> None:
+    """The gradient of batch_norm drops its input, which nobody else holds, before it asks for the shape again."""
+    x = tenora.tensor(data(6, 4, 3, 5), requires_grad=True)
+    out = tenora.nn.functional.batch_norm(x * 2.0, None, None, training=True)
+    (out * tenora.tensor(data(6, 4, 3, 5, seed=1))).sum().backward()
+    assert x.grad.shape == x.shape
+    kept = tenora.tensor(data(6, 4, 3, 5), requires_grad=True)
+    held = kept * 2.0
+    out = tenora.nn.functional.batch_norm(held, None, None, training=True)
+    (out * tenora.tensor(data(6, 4, 3, 5, seed=1))).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), kept.grad.numpy(), rtol=1e-6)
