@@ -104,7 +104,8 @@ tensor_methods.install()
 tensor_memory.install()
 layouts.install()
 
-_LAZY = ("fft", "linalg", "special", "utils")
+_LAZY = ("fft", "linalg", "signal", "special", "utils")
+_WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
 # PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.
 _DEVICE_MODULES = ("cuda",)
 
@@ -112,6 +113,8 @@ _DEVICE_MODULES = ("cuda",)
 def __getattr__(name: str) -> _Any:
     if name in _LAZY:
         return _import_module(f".{name}", __name__)
+    if name in _WINDOWS:
+        return getattr(_import_module(".signal.windows", __name__), name)
     if name in _DEVICE_MODULES or (not name.startswith("_") and name in _dispatch.device_types()):
         return _accelerator.accelerator(name)
     raise AttributeError(

@@ -1,0 +1,5 @@
+"""Signals: `tenora.signal.windows`."""
+
+from . import windows
+
+__all__ = ["windows"]
