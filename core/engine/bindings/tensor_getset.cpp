@@ -38,7 +38,8 @@ PyObject* get_is_leaf(PyObject* self, void*) {
 }
 PyObject* get_retains_grad(PyObject* self, void*) {
     Tensor* t = impl_of(self);
-    return new_bool(t->extra && t->extra->retains_grad);
+    const Extra* e = find_extra(t);
+    return new_bool(e && e->retains_grad);
 }
 PyObject* get_grad_fn(PyObject* self, void*) {
     return guarded([&] {

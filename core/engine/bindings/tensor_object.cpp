@@ -106,7 +106,7 @@ PyObject* wrap_new(TensorRef&& t) {
     w->impl = t.take();
     w->impl->wrapper.store(w, std::memory_order_relaxed);
     auto* self = reinterpret_cast<PyObject*>(w);
-    if (w->impl->node || w->impl->requires_grad || w->impl->extra) PyObject_GC_Track(self);
+    if (w->impl->node || w->impl->requires_grad || find_extra(w->impl)) PyObject_GC_Track(self);
     return self;
 }
 

@@ -36,7 +36,7 @@ PyObject* wrap_as(PyTypeObject* type, TensorRef&& t);  // subclass instance; t m
 void track(PyObject* wrapper);
 inline void track_if_needed(PyObject* wrapper) {
     Tensor* t = impl_of(wrapper);
-    if (t->node || t->extra || t->requires_grad) track(wrapper);
+    if (t->node || find_extra(t) || t->requires_grad) track(wrapper);
 }
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg);  // tensor_gc.cpp

@@ -76,7 +76,8 @@ struct GraphTask {
     TaskState state(Tensor* leaf) {
         if (!scratch) [[unlikely]]
             return mapped(leaf, 1);
-        Extra& e = leaf->extra ? *leaf->extra : extra(leaf);
+        Extra* known = find_extra(leaf);
+        Extra& e = known ? *known : extra(leaf);
         if (e.task != id) {
             e.task = id;
             e.dependencies = e.marks = 0;

@@ -135,7 +135,7 @@ TensorRef stood_for(Tensor* stand_in) {
 void finish_leaf(GraphTask& task, Tensor* leaf, TensorRef grad) {
     if (!grad) return;
     TensorRef real;
-    if (leaf->extra && leaf->extra->stand_in_only) [[unlikely]] {
+    if (Extra* known = find_extra(leaf); known && known->stand_in_only) [[unlikely]] {
         real = stood_for(leaf);
         if (!real) return;
         leaf = real.get();

@@ -60,7 +60,7 @@ class Walk {
     }
 
     void enter(Tensor* t) {
-        if (Extra* e = t->extra) {
+        if (Extra* e = find_extra(t)) {
             payload(e->hooks);
             payload(e->post_accumulate);
             meet(e->grad.load(std::memory_order_acquire));
@@ -101,12 +101,12 @@ class Walk {
 }  // namespace
 
 int walk_owned(Tensor* root, GcVisitor& visitor) {
-    if (!root || root->use_count() != 1 || (!root->node && !root->extra)) return 0;
+    if (!root || root->use_count() != 1 || (!root->node && !find_extra(root))) return 0;
     return Walk(visitor).run(root);
 }
 
 void clear_autograd(Tensor* t) {
-    if (Extra* e = t->extra) {
+    if (Extra* e = find_extra(t)) {
         set_payload(&e->hooks, nullptr);
         set_payload(&e->post_accumulate, nullptr);
         set_grad(t, nullptr);

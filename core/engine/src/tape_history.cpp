@@ -24,7 +24,7 @@ Edge edge_of(Tensor* t) {
 }
 
 void set_history(Tensor* t, NodeRef node, uint32_t output_nr) {
-    if (t->extra && t->extra->retains_grad) [[unlikely]]
+    if (Extra* e = find_extra(t); e && e->retains_grad) [[unlikely]]
         move_retained_grad(t, node.get(), output_nr);
     Node* old = std::exchange(t->node, node.take());
     t->output_nr = output_nr;
@@ -47,7 +47,7 @@ void detach_inplace(Tensor* t) {
         fail(ErrorKind::Runtime, "view", "detach_",
              "Can't detach views in-place: got a view of " + describe(t->extra->base.get()) +
                  ", expected a tensor that is no view. Use detach() instead.");
-    if (t->extra && t->extra->retains_grad) forget_retained_grad(t);
+    if (Extra* e = find_extra(t); e && e->retains_grad) forget_retained_grad(t);
     if (Node* old = std::exchange(t->node, nullptr)) old->release();
     t->output_nr = 0;
     t->requires_grad = false;
@@ -76,13 +76,14 @@ void set_requires_grad(Tensor* t, bool value) {
 }
 
 TensorRef grad_of(Tensor* t) {
-    return t->extra ? TensorRef(t->extra->grad.load(std::memory_order_acquire)) : TensorRef();
+    Extra* e = find_extra(t);
+    return e ? TensorRef(e->grad.load(std::memory_order_acquire)) : TensorRef();
 }
 
 void set_grad(Tensor* t, Tensor* grad) {
     if (!grad) {
-        if (t->extra)
-            if (Tensor* old = t->extra->grad.exchange(nullptr)) old->release();
+        if (Extra* e = find_extra(t))
+            if (Tensor* old = e->grad.exchange(nullptr)) old->release();
         return;
     }
     if (grad == t)
@@ -134,7 +135,7 @@ void move_retained_grad(Tensor* t, Node* node, uint32_t output_nr) {
 void forget_retained_grad(Tensor* t) {
     GilFriendlyLock lock(side_lock());
     unlink(t);
-    if (t->extra) t->extra->retains_grad = false;
+    if (Extra* e = find_extra(t)) e->retains_grad = false;
 }
 
 bool try_retain(Tensor* t) {

@@ -141,6 +141,10 @@ struct Tensor {
     static void keep_retain(Tensor* t);
     static void keep_release(Tensor* t);
 };
+// Null when there is none yet. Another thread's backward may be making it: read the pointer through this.
+inline Extra* find_extra(const Tensor* t) {
+    return std::atomic_ref<Extra*>(const_cast<Extra*&>(t->extra)).load(std::memory_order_acquire);
+}
 using TensorRef = Ref<Tensor>;
 static_assert(sizeof(Storage) == 64 && sizeof(Tensor) == 192, "a header is whole cache lines");
 
