@@ -265,11 +265,12 @@ class Sym:
         self.trace.fail("iterates over a tensor whose size is known only when the Program runs")
 
     def __getattr__(self, name: str) -> Any:
-        function = REGISTERED.get(name)
-        if function is None:
+        try:
+            function = REGISTERED[name]
+        except KeyError:
             raise AttributeError(
                 f"[{self.trace.op}] a symbol has no attribute {name!r}, and there is no op of that name."
-            )
+            ) from None
         return lambda *args, **kwargs: function(self, *args, **kwargs)
 
 

@@ -124,7 +124,7 @@ py::list fallbacks() {
 }
 
 py::dict explain_binding(const std::string& name, const py::object& device, const py::object& dtype) {
-    Op* found = find_op(name);
+    const OpInfo* found = find_op_info(name);
     if (!found) raise_kind(ErrorKind::Value, "op", "explain", "unknown op: got '" + name + "'.");
     DType d = dtype_argument(dtype.ptr(), "explain");
     Explanation e =
@@ -152,10 +152,7 @@ py::dict backend_info(const std::string& name) {
     d["reference"] = b.reference;
     py::list spaces, kernels;
     for (uint8_t s : b.spaces) spaces.append(space(s).name);
-    for (const std::string& op_name : op_names()) {
-        const Op* found = find_op(op_name);
-        if (found->kernels[b.id].load()) kernels.append(op_name);
-    }
+    for (const std::string& op_name : kernel_names(b.id)) kernels.append(op_name);
     d["spaces"] = spaces;
     d["kernels"] = kernels;
     return d;

@@ -146,7 +146,7 @@ struct Checker {
         if (!full.op) wrong("a kernel entry has no `op`.");
         *op_name = full.op;
         if (!full.run) wrong("the kernel '" + *op_name + "' has no function: `run` is NULL.");
-        if (!find_op(full.op)) {
+        if (!find_op(full.op) && !announced_op(full.op)) {
             std::vector<std::string> names = op_names(), close = nearest(full.op, names);
             wrong("there is a kernel for an unknown op: got '" + *op_name + "'." +
                   (close.empty() ? "" : " Did you mean '" + close[0] + "'?"));

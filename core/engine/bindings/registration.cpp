@@ -222,6 +222,8 @@ void add_registration(PyObject* module) {
         py::arg("slot"), py::arg("op_function"));
     m.def("op_info", op_info_binding, py::arg("name"));
     m.def("op_names", op_names);
+    m.def("announce_op", announce_op, py::arg("name"), py::arg("takes_kernels"));
+    m.def("set_op_loader", call_setter<set_op_loader>, py::arg("callable"));
     m.def("rule_names", rule_names);
     m.def("set_chooser", call_setter<set_chooser>, py::arg("callable"));
     m.def("set_error_classes", call_setter<set_error_classes>, py::arg("classes"));

@@ -318,7 +318,17 @@ Signature* parse_signature(const std::string& text) {
 
 namespace {
 std::deque<OpInfo> infos;
+PyObject* op_loader = nullptr;
+
+void load_op(std::string_view name) {
+    if (!op_loader) return;
+    PyObject* done = PyObject_CallFunction(op_loader, "s#", name.data(), Py_ssize_t(name.size()));
+    if (!done) throw_python();
+    Py_DECREF(done);
 }
+}  // namespace
+
+void set_op_loader(PyObject* callable) { Py_XSETREF(op_loader, Py_NewRef(callable)); }
 
 OpInfo& op_info(OpId id) {
     if (id >= infos.size() || !infos[id].signature) {
@@ -330,6 +340,10 @@ OpInfo& op_info(OpId id) {
 
 const OpInfo* find_op_info(std::string_view name) {
     Op* found = find_op(name);
+    if (!found && announced_op(name)) {
+        load_op(name);
+        found = find_op(name);
+    }
     if (!found || found->id >= infos.size() || !infos[found->id].signature) return nullptr;
     return &infos[found->id];
 }

@@ -70,7 +70,8 @@ struct OpInfo {
     bool out_ok = false, inplace_ok = false;
 };
 OpInfo& op_info(OpId id);
-const OpInfo* find_op_info(std::string_view name);
+const OpInfo* find_op_info(std::string_view name);  // loads the record of an announced op; null when unknown
+void set_op_loader(PyObject* callable);             // called with the name of an announced op
 void add_op_info(OpInfo info);
 
 }  // namespace tenora::python

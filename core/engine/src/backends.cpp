@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <mutex>
+#include <optional>
 
 #include "internal.h"
 #include "tenora/hooks.h"
@@ -53,6 +54,9 @@ constexpr uint32_t kKnownFlags = TNR_KERNEL_STRIDED | TNR_KERNEL_NEGATIVE_STRIDE
                                  TNR_KERNEL_BROADCAST | TNR_KERNEL_ACCUMULATE | TNR_KERNEL_INPLACE |
                                  TNR_KERNEL_BLOCKS;
 
+constexpr const char* kNoKernels =
+    "wrong op: got a kernel for a view or function op, expected an op that computes. Leave it to tenora.";
+
 void check_entry(BackendId id, std::string_view name, const KernelEntry& entry) {
     if (!entry.run)
         refuse_kernel(id, name, "wrong argument `run`: got NULL, expected a function. Pass the kernel.");
@@ -70,9 +74,7 @@ void check_op(BackendId id, Op& op) {
     const OpSpec& s = op.spec;
     if (s.implementation == Implementation::View ||
         (s.implementation == Implementation::Function && !op.has_rules))
-        refuse_kernel(id, s.name,
-                      "wrong op: got a kernel for a view or function op, expected an op that computes. "
-                      "Leave it to tenora.");
+        refuse_kernel(id, s.name, kNoKernels);
     if (op.kernel_op != op.id)
         refuse_kernel(id, s.name,
                       text("wrong op: got a kernel for '", s.name, "', expected one for '", s.kernel,
@@ -80,6 +82,30 @@ void check_op(BackendId id, Op& op) {
     if (!op.has_rules && s.n_out != 0 && s.implementation != Implementation::Structural &&
         s.implementation != Implementation::Composite)
         refuse_kernel(id, s.name, "op has no shape rule. Give its record rules first.");
+}
+
+// Kernels whose op is only announced wait here until it is registered; under registry_mutex.
+struct WaitingKernel {
+    BackendId backend;
+    std::string op;
+    const KernelEntry* entry;
+};
+std::vector<WaitingKernel> waiting;
+
+void check_announced(BackendId id, std::string_view name) {
+    std::optional<bool> takes_kernels = announced_op(name);
+    if (!takes_kernels) {
+        auto close = nearest(name, op_names());
+        refuse_kernel(id, name,
+                      text("unknown op: got '", name, "', expected an op of tenora or of a loaded plugin. ",
+                           close.empty() ? std::string("See `tenora ops`.") : text("Nearest: ", close, ".")));
+    }
+    if (!*takes_kernels) refuse_kernel(id, name, kNoKernels);
+}
+
+bool is_waiting(BackendId id, std::string_view name) {
+    return std::any_of(waiting.begin(), waiting.end(),
+                       [&](const WaitingKernel& w) { return w.backend == id && w.op == name; });
 }
 
 }  // namespace
@@ -123,21 +149,38 @@ std::vector<std::string> backend_names() {
     return names;
 }
 
-void register_kernel(BackendId id, std::string_view name, const KernelEntry& entry) {
-    Op* op = find_op(name);
-    if (!op) {
-        auto close = nearest(name, op_names());
-        refuse_kernel(id, name,
-                      text("unknown op: got '", name, "', expected an op of tenora or of a loaded plugin. ",
-                           close.empty() ? std::string("See `tenora ops`.") : text("Nearest: ", close, ".")));
-    }
-    check_entry(id, name, entry);
-    check_op(id, *op);
+void attach_waiting_kernels(Op& op) {
+    std::erase_if(waiting, [&op](const WaitingKernel& w) {
+        if (w.op != op.spec.name) return false;
+        op.kernels[w.backend].store(w.entry, std::memory_order_release);
+        return true;
+    });
+}
+
+std::vector<std::string> kernel_names(BackendId id) {
+    std::vector<std::string> names;
+    for (int i = 0, n = op_count(); i < n; ++i)
+        if (op(OpId(i)).kernels[id].load(std::memory_order_acquire)) names.push_back(op(OpId(i)).spec.name);
     std::lock_guard lock(registry_mutex);
-    if (op->kernels[id].load(std::memory_order_relaxed))
+    for (const WaitingKernel& w : waiting)
+        if (w.backend == id) names.push_back(w.op);
+    return names;
+}
+
+void register_kernel(BackendId id, std::string_view name, const KernelEntry& entry) {
+    if (!find_op(name)) check_announced(id, name);
+    check_entry(id, name, entry);
+    std::lock_guard lock(registry_mutex);
+    Op* op = find_op(name);
+    if (op) check_op(id, *op);
+    if (op ? op->kernels[id].load(std::memory_order_relaxed) != nullptr : is_waiting(id, name))
         refuse_kernel(id, name,
                       "kernel exists already: got a second one, expected one per op. Remove one of them.");
-    op->kernels[id].store(new KernelEntry(entry), std::memory_order_release);
+    auto* kept = new KernelEntry(entry);
+    if (op)
+        op->kernels[id].store(kept, std::memory_order_release);
+    else
+        waiting.push_back({id, std::string(name), kept});
     if (entry.python) backends[id].python.store(true, std::memory_order_relaxed);
 }
 

@@ -29,6 +29,8 @@ struct StatusMeaning {
 };
 StatusMeaning meaning_of(int32_t status);
 
+void attach_waiting_kernels(Op& op);  // under registry_mutex
+
 OpId need_core(OpId id, const char* name,
                std::string_view user_op);  // throws while tenora_ops is not imported
 

@@ -2,8 +2,10 @@
 //   - Ops and their numbers are immortal.
 //   - Names are found in an open-addressing table of atomic pointers that only grows.
 //   - Registration takes `registry_mutex`; reading takes no lock.
+//   - An op may be announced before it is registered; kernels for it wait (backends.cpp) until then.
 //   - What the fast path may assume about an op is worked out here, once.
 #include <algorithm>
+#include <map>
 #include <mutex>
 
 #include "internal.h"
@@ -20,6 +22,7 @@ namespace {
 constexpr size_t kNameSlots = 2 * kMaxOps;
 std::atomic<Op*> by_name[kNameSlots];
 std::atomic<int> count_ops{0};
+std::map<std::string, bool, std::less<>> announced;  // whether it takes kernels; under registry_mutex
 CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp,
                 kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
 
@@ -191,6 +194,7 @@ const Op& register_op(OpSpec spec) {
     by_name[slot].store(&op, std::memory_order_release);
     note_core_op(op);
     count_ops.store(id + 1, std::memory_order_release);
+    attach_waiting_kernels(op);
     return op;
 }
 
@@ -201,11 +205,25 @@ Op* find_op(std::string_view name) {
     }
 }
 
+void announce_op(std::string_view name, bool takes_kernels) {
+    std::lock_guard lock(registry_mutex);
+    announced.insert_or_assign(std::string(name), takes_kernels);
+}
+
+std::optional<bool> announced_op(std::string_view name) {
+    std::lock_guard lock(registry_mutex);
+    auto found = announced.find(name);
+    return found == announced.end() ? std::nullopt : std::optional(found->second);
+}
+
 int op_count() { return count_ops.load(std::memory_order_acquire); }
 
 std::vector<std::string> op_names() {
     std::vector<std::string> names;
     for (int i = 0, n = op_count(); i < n; ++i) names.push_back(op(OpId(i)).spec.name);
+    std::lock_guard lock(registry_mutex);
+    for (const auto& [name, takes_kernels] : announced)
+        if (!find_op(name)) names.push_back(name);
     return names;
 }
 

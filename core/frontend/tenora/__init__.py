@@ -80,7 +80,7 @@ from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 # Free functions are derived from the op records; the creation functions above wrap theirs with defaults.
-globals().update({name: value for name, value in _ops.public_functions().items() if name not in globals()})
+globals().update({name: value for name, value in _ops.loaded_functions().items() if name not in globals()})
 
 # Before `float` becomes a dtype.
 inf, nan, pi, e = float("inf"), float("nan"), 3.141592653589793, 2.718281828459045
@@ -115,14 +115,20 @@ def __getattr__(name: str) -> _Any:
         return _import_module(f".{name}", __name__)
     if name in _WINDOWS:
         return getattr(_import_module(".signal.windows", __name__), name)
+    if (function := _ops.public_function(name)) is not None:  # of a family that is loaded later
+        return globals().setdefault(name, function)
     if name in _DEVICE_MODULES or (not name.startswith("_") and name in _dispatch.device_types()):
         return _accelerator.accelerator(name)
     raise AttributeError(
         f"[tenora] module attribute: got {name!r}, expected a name that tenora has."
-        + _dispatch.errors.did_you_mean(name, list(globals())),
+        + _dispatch.errors.did_you_mean(name, __dir__()),
         name=name,
         obj=None,  # else a traceback adds the interpreter's own suggestion
     )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_WINDOWS, *_ops.later.function_names("")})
 
 
 def is_tensor(obj: object) -> _Any:
@@ -133,3 +139,7 @@ def is_tensor(obj: object) -> _Any:
 def is_floating_point(input: Tensor) -> _Any:
     """Whether the dtype of `input` is floating."""
     return input.dtype.is_floating_point
+
+
+# For `from tenora import *`.
+__all__ = [name for name in __dir__() if not name.startswith("_")]

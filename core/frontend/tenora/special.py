@@ -37,7 +37,7 @@ _SAME = {
 }
 
 _functions = _ops.public_functions("special")
-_functions.update({name: _ops.public_functions()[other] for name, other in _SAME.items()})
+_functions.update({name: _ops.resolve(other) for name, other in _SAME.items()})
 _functions["modified_bessel_i1"] = _functions["i1"]
 globals().update(_functions)
 

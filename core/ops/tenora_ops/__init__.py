@@ -7,7 +7,7 @@ backend is loaded.
 from tenora_dispatch import opset
 from tenora_engine._engine import OpFunction
 from tenora_ops.formula import REGISTERED, conj, ops, sum_to
-from tenora_ops.functions import public_functions, resolve
+from tenora_ops.functions import loaded_functions, public_function, public_functions, resolve
 from tenora_ops.record import OPSET_VERSION, Family, Record, RecordError, op, record, records
 from tenora_ops.schema import Schema, SchemaError, parse
 from tenora_ops.steps import optimizer_step_
@@ -34,10 +34,12 @@ __all__ = [
     "SchemaError",
     "cast",
     "conj",
+    "loaded_functions",
     "op",
     "ops",
     "optimizer_step_",
     "parse",
+    "public_function",
     "public_functions",
     "record",
     "records",

@@ -8,8 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-#: Op name -> its function, filled by `record.op`.
-REGISTERED: dict[str, Any] = {}
+from tenora_ops import later
+
+
+class _Registered(dict[str, Any]):
+    def __missing__(self, name: str) -> Any:
+        if later.load_op(name) and name in self:
+            return self[name]
+        raise KeyError(name)
+
+
+#: Op name -> its function, filled by `record.op`; asking for one of a family that is loaded later loads it.
+REGISTERED: dict[str, Any] = _Registered()
 
 
 class Ops:

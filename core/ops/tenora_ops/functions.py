@@ -2,12 +2,13 @@
 
 - Records that share a public name are overloads of one function; the first whose signature matches is called.
 - Importing this module installs methods and operators on the engine's Tensor type and fills this module's namespace.
+  The families imported here are those that most programs use; those of `later.py` follow when they are asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, cast
 
 from tenora_engine import _engine
 from tenora_engine._engine import OpFunction, Tensor
@@ -17,76 +18,54 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     activation_rows,
     adaptive,
     arithmetic,
-    attention,
-    channel_norm,
     compare,
     complexes,
-    contraction,
     conv,
     creation,
-    diagonals,
-    distance,
     elementary,
-    embedding_bags,
-    float_parts,
-    folding,
-    fourier,
-    fourier_frames,
-    fourier_public,
-    fractional_pool,
-    gammas,
-    grid,
     index,
     joining,
-    linalg_factor,
-    linalg_general,
-    linalg_more,
-    linalg_norm,
-    linalg_solve,
+    later,
     loss,
-    losses,
-    losses_margin,
-    losses_sequence,
     matmul,
     movement,
-    noise,
     normalise,
     norms,
-    order_statistics,
     padding,
-    polynomials,
     pool,
     random,
     rearrange,
     reduce,
     reducing_writes,
-    resize,
     rounding,
     sampling,
-    sampling_counts,
     scans,
     scattering,
     search,
     segments,
     selection,
-    special,
     splitting,
-    statistics,
     steps,
     structural,
     transcendental,
     whole,
-    windowing,
 )
 from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.python_op import Overloads, PythonOp
-from tenora_ops.record import Record, record, records
+from tenora_ops.record import Record, record, registered_by
 
 _PUBLIC: dict[str, OpFunction] = {}
+_published: set[str] = set()  # the records that have their faces; under later's lock
 
 
 def public_functions(module: str = "") -> dict[str, OpFunction]:
     """Name -> function of one public module ("" = tenora itself, "nn.functional"), aliases included."""
+    later.load_module(f"{module}." if module else "")
+    return loaded_functions(module)
+
+
+def loaded_functions(module: str = "") -> dict[str, OpFunction]:
+    """Those of `public_functions` whose family has been loaded."""
     prefix = f"{module}." if module else ""
     names = {name.removeprefix(prefix): f for name, f in _PUBLIC.items() if name.startswith(prefix)}
     return {name: f for name, f in names.items() if "." not in name}
@@ -99,16 +78,24 @@ def resolve(name: str) -> OpFunction:
         AttributeError: there is neither.
     """
     for public in (name, f"nn.functional.{name}"):
-        if public in _PUBLIC:
-            return _PUBLIC[public]
-    if name in REGISTERED:
-        return REGISTERED[name]
-    raise AttributeError(f"[tenora_ops] unknown op: got {name!r}, expected one of `records()`.")
+        if (function := public_function(public)) is not None:
+            return function
+    try:
+        return cast(OpFunction, REGISTERED[name])
+    except KeyError:
+        raise AttributeError(f"[tenora_ops] unknown op: got {name!r}, expected one of `records()`.") from None
 
 
-def _grouped(name_of: Callable[[Record], str]) -> dict[str, list[Record]]:
+def public_function(name: str) -> OpFunction | None:
+    """The function of a public name with its module (`linalg.det`), or None; loads its family."""
+    if name not in _PUBLIC:
+        later.load_function(name)
+    return _PUBLIC.get(name)
+
+
+def _grouped(entries: Sequence[Record], name_of: Callable[[Record], str]) -> dict[str, list[Record]]:
     groups: dict[str, list[Record]] = {}
-    for entry in records():
+    for entry in entries:
         if name_of(entry):
             groups.setdefault(name_of(entry), []).append(entry)
     return groups
@@ -137,15 +124,18 @@ def call_function(op: str, operands: tuple[Any, ...], attributes: tuple[Any, ...
 
 
 def _publish() -> None:
-    for name, group in _grouped(lambda entry: entry.public).items():
+    """Gives the records that have come since the last time their faces."""
+    entries = [entry for entry in registered_by("tenora_ops") if entry.name not in _published]
+    _published.update(entry.name for entry in entries)
+    for name, group in _grouped(entries, lambda entry: entry.public).items():
         function = _face(group[0].short, group, "function")
         for public in (name, *group[0].aliases):
             _PUBLIC[public] = function
-    for name, group in _grouped(lambda entry: entry.method_name).items():
+    for name, group in _grouped(entries, lambda entry: entry.method_name).items():
         _set_method(name, group, "method")
-    for name, group in _grouped(lambda entry: entry.inplace_name).items():
+    for name, group in _grouped(entries, lambda entry: entry.inplace_name).items():
         _set_method(name, group, "inplace")
-    for entry in records():
+    for entry in entries:
         if entry.attribute:
             _engine.set_tensor_method(entry.attribute, _attribute(entry))
 
@@ -204,7 +194,13 @@ for _method in (
 
 #: Operators that have an augmented form (`+=`).
 INPLACE_SLOTS = frozenset({"add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor"})
+later.announce(_publish)
 _publish()
 _engine.set_function_caller(call_function)
-globals().update(public_functions())
-__all__ = [*public_functions()]
+globals().update(loaded_functions())
+__all__ = [*loaded_functions(), *later.function_names("")]
+
+
+def __getattr__(name: str) -> OpFunction:
+    """A function whose family is loaded later."""
+    return resolve(name)

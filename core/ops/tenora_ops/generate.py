@@ -5,6 +5,7 @@
 
 - `core/ops/tenora_ops/functions.pyi`: the public functions.
 - `core/engine/tenora_engine/_methods.pyi`, `_methods_inplace.pyi`: the Tensor methods that come from records.
+- `core/ops/tenora_ops/later_names.py`: what the families add that are loaded when they are asked for.
 - `docs/ops.md`: the table of all ops. Its columns for backends come from `backends/*/kernels.txt`, which
   `tenora kernels NAME` prints (docs/decisions/0013).
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import math
+import pprint
 import sys
 import tomllib
 from collections.abc import Iterable, Mapping, Set
@@ -21,7 +23,8 @@ from pathlib import Path
 
 from tenora_ops.census import census
 from tenora_ops.functions import public_functions
-from tenora_ops.record import OPSET_VERSION, Record, records
+from tenora_ops.later import LATER
+from tenora_ops.record import OPSET_VERSION, Record, RecordError, module_of, records
 from tenora_ops.samples import ALL
 from tenora_ops.schema import REQUIRED, Parameter
 
@@ -148,6 +151,8 @@ def functions_stub() -> str:
         "",
         *result_classes(),
         "def public_functions(module: builtins.str = ...) -> dict[builtins.str, OpFunction]: ...",
+        "def loaded_functions(module: builtins.str = ...) -> dict[builtins.str, OpFunction]: ...",
+        "def public_function(name: builtins.str) -> OpFunction | None: ...",
         "def resolve(name: builtins.str) -> OpFunction: ...",
         "def call_function(op: builtins.str, operands: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any: ...",
     ]
@@ -306,10 +311,63 @@ def ops_page(lists: Mapping[str, Set[str]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _faces(entry: Record) -> tuple[list[str], list[str]]:
+    """The public functions and the members of Tensor that a record has, aliases included."""
+    aliases = entry.aliases
+    functions = [entry.public, *aliases] if entry.public else []
+    members = [entry.method_name, *aliases] if entry.method_name else []
+    if entry.inplace_name:
+        members += [entry.inplace_name, *(f"{alias}_" for alias in aliases)]
+    return functions, [*members, *([entry.attribute] if entry.attribute else [])]
+
+
+def check_families(families: Mapping[str, Iterable[Record]]) -> None:
+    """Overloads of a name come together: all in one family that is loaded later, or none in any.
+
+    Raises:
+        RecordError: a name lies in such a family and elsewhere.
+    """
+    homes: dict[str, str] = {}
+    for family, entries in families.items():
+        place = family if family in LATER else "the families of every start"
+        for entry in entries:
+            for name in (*_faces(entry)[0], *(f"Tensor.{member}" for member in _faces(entry)[1])):
+                if homes.setdefault(name, place) != place:
+                    raise RecordError(
+                        f"[{entry.name}] the name {name!r} lies in {homes[name]!r} and in {place!r}: expected one "
+                        "place, since overloads are loaded together. Move the record, or both out of LATER."
+                    )
+
+
+def later_names() -> str:
+    """The file of what the families of LATER add."""
+    families: dict[str, list[Record]] = {}
+    for entry in records():
+        families.setdefault(module_of(entry.name).removeprefix("tenora_ops."), []).append(entry)
+    check_families(families)
+    table = {family: _announced(families[family]) for family in LATER}
+    lines = [
+        HEADER.rstrip(),
+        "# Family -> its ops (whether they take kernels; None: Python), public functions and members of Tensor.",
+        "# fmt: off",
+        "FAMILIES: dict[str, tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ...]]] = \\",
+        pprint.pformat(table, width=110, compact=True, sort_dicts=False),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _announced(entries: Iterable[Record]) -> tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ...]]:
+    takes_kernels = {e.name: None if e.kind == "python" else e.overridable for e in entries}
+    faces = [_faces(entry) for entry in entries]
+    functions, members = (dict.fromkeys(name for pair in faces for name in pair[side]) for side in (0, 1))
+    return takes_kernels, tuple(functions), tuple(members)
+
+
 def derived() -> dict[Path, str]:
     """Path -> text of every derived file."""
     return {
         ROOT / "core/ops/tenora_ops/functions.pyi": functions_stub(),
+        ROOT / "core/ops/tenora_ops/later_names.py": later_names(),
         ROOT / "core/engine/tenora_engine/_methods.pyi": methods_stub(),
         ROOT / "core/engine/tenora_engine/_methods_inplace.pyi": inplace_stub(),
         ROOT / "docs/ops.md": ops_page(read_kernel_lists()),

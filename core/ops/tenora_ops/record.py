@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, fields
 from inspect import CO_VARARGS, CO_VARKEYWORDS
@@ -17,6 +18,7 @@ from typing import Any, ParamSpec, cast
 
 from tenora_engine import _engine
 from tenora_engine._engine import OpFunction
+from tenora_ops import later
 from tenora_ops.formula import REGISTERED
 from tenora_ops.python_op import PythonOp
 from tenora_ops.samples import ALL, EVERYWHERE, Domain, Samples
@@ -181,10 +183,12 @@ def _derivable() -> tuple[str, ...]:
 
 
 _RECORDS: dict[str, Record] = {}
+_MODULES: dict[str, str] = {}
 
 
 def records() -> tuple[Record, ...]:
-    """All records, in order of registration."""
+    """All records, in order of registration; loads the families that are loaded later."""
+    later.load_module("")
     return tuple(_RECORDS.values())
 
 
@@ -194,7 +198,19 @@ def record(name: str) -> Record:
     Raises:
         KeyError: when there is none of that name.
     """
+    if name not in _RECORDS:
+        later.load_op(name)
     return _RECORDS[name]
+
+
+def registered_by(package: str) -> tuple[Record, ...]:
+    """The records that modules of a package have declared so far, in order; loads nothing."""
+    return tuple(e for e in _RECORDS.values() if _MODULES[e.name].startswith(f"{package}."))
+
+
+def module_of(name: str) -> str:
+    """The module whose code declared an op that is registered."""
+    return _MODULES[name]
 
 
 def _kind(name: str, **given: object) -> str:
@@ -318,7 +334,10 @@ def _declaring(record: Callable[Fields, Record]) -> Callable[Fields, OpFunction]
             RecordError: the record contradicts itself (the text names op and field).
             SchemaError: the signature cannot be parsed.
         """
-        return _register(record(*arguments, **fields))
+        entry = record(*arguments, **fields)
+        function = _register(entry)
+        _MODULES[entry.name] = sys._getframe(1).f_globals["__name__"]
+        return function
 
     return op
 

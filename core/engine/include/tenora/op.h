@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -155,7 +156,10 @@ struct Op {
 };
 
 const Op& register_op(OpSpec spec);  // throws Error with op and field named
-Op* find_op(std::string_view name);  // null when unknown
+Op* find_op(std::string_view name);  // null when unknown, or only announced
+// Ops whose records are loaded when somebody asks for one: backends may register kernels for them already.
+void announce_op(std::string_view name, bool takes_kernels);
+std::optional<bool> announced_op(std::string_view name);  // whether it takes kernels; none: not announced
 extern std::atomic<Op*> op_table[kMaxOps];
 inline Op& op(OpId id) { return *op_table[id].load(std::memory_order_acquire); }
 int op_count();
@@ -165,7 +169,7 @@ ShapeRule find_shape_rule(std::string_view name);
 const Prepare* find_prepare(std::string_view name);
 Plan find_plan(std::string_view name);
 std::vector<std::string> rule_names();  // "dtype:promote", "shape:broadcast", "prepare:reduce", "plan:cat"
-std::vector<std::string> op_names();
+std::vector<std::string> op_names();    // the announced ones too
 
 struct Backend {
     BackendId id = 0;
@@ -181,6 +185,7 @@ Backend& backend(BackendId id);
 int find_backend(std::string_view name);  // -1
 int backend_count();
 std::vector<std::string> backend_names();
+std::vector<std::string> kernel_names(BackendId backend);  // the ops it has kernels for
 void register_kernel(BackendId backend, std::string_view op, const KernelEntry& entry);  // validates, throws
 inline const KernelEntry* kernel_entry(const Op& o, BackendId backend) {  // null: the backend has none
     const Op& owner = o.kernel_op == o.id ? o : op(o.kernel_op);

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import tenora_ops
 from tenora_ops import gelu, layer_norm, linear, log_softmax, sigmoid, softmax, softplus, tanh
 
@@ -78,8 +80,22 @@ from .functional_pooling import (
 )
 
 globals().update(
-    {name: f for name, f in tenora_ops.public_functions("nn.functional").items() if name not in globals()}
+    {name: f for name, f in tenora_ops.loaded_functions("nn.functional").items() if name not in globals()}
 )
+
+
+def __getattr__(name: str) -> Any:
+    """A function of a family that is loaded later."""
+    if (function := tenora_ops.public_function(f"nn.functional.{name}")) is not None:
+        return globals().setdefault(name, function)
+    raise AttributeError(
+        f"[nn.functional] attribute: got {name!r}, expected a function that tenora has.", name=name
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *tenora_ops.later.function_names("nn.functional.")})
+
 
 __all__ = [
     "adaptive_avg_pool1d",
