@@ -42,7 +42,6 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     scans,
     scattering,
     search,
-    segments,
     selection,
     splitting,
     steps,

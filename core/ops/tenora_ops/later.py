@@ -22,6 +22,7 @@ from tenora_ops.later_names import FAMILIES
 #: The families that no start of a process pays for.
 LATER = (
     "attention",
+    "bessel",
     "channel_norm",
     "contraction",
     "diagonals",
@@ -48,6 +49,7 @@ LATER = (
     "polynomials",
     "resize",
     "sampling_counts",
+    "segments",
     "special",
     "statistics",
     "windowing",
