@@ -107,6 +107,13 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
     "interpolate with antialias": lambda m: m.nn.functional.interpolate(
         m.arange(35.0).reshape(1, 1, 5, 7), (3, 4), mode="bicubic", antialias=True
     ),
+    "max_pool2d of integers": lambda m: m.nn.functional.max_pool2d(
+        m.arange(32, dtype=m.int16).reshape(1, 2, 4, 4) * 7 % 13 - 6, 2, 1, 1
+    ),
+    "indices of max_pool1d of integers": lambda m: m.nn.functional.max_pool1d(
+        m.tensor([[[3, 9, 2, 9, 1]]]), 2, return_indices=True
+    )[1],
+    "adaptive_max_pool1d": lambda m: m.nn.functional.adaptive_max_pool1d(m.tensor([[[3.0, 9, 2, 9, 1]]]), 2),
     "einsum of lists": lambda m: m.einsum(m.ones(2, 3), [51, 0], m.ones(3, 2), [0, 2], [2, 51]),
 }
 

@@ -100,3 +100,29 @@ def test_other_spellings() -> None:
     assert tenora.einsum(x.view(2, 3), [0, 1], [1]).tolist() == [3, 5, 7]
     with pytest.raises(TypeError):
         tenora.where(x > 3, x)
+
+
+def test_set_shows_the_memory_of_another_tensor() -> None:
+    source = tenora.arange(6.0)
+    x = tenora.ones(2)
+    assert x.set_(source) is x and x.is_set_to(source)
+    x.mul_(2)
+    assert source.tolist() == [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    assert x.set_(source, 1, (2, 2), (2, 1)).tolist() == [[2.0, 4.0], [6.0, 8.0]]
+    assert x.set_(source, 2, (2, 2)).tolist() == [[4.0, 6.0], [8.0, 10.0]]
+    assert tuple(x.set_().shape) == (0,)
+
+
+def test_set_refuses_another_dtype_and_gradients() -> None:
+    with pytest.raises(RuntimeError, match="dtypes differ"):
+        tenora.ones(2).set_(tenora.ones(2, dtype=tenora.int64))
+    with pytest.raises(TypeError, match="expected a Tensor"):
+        tenora.ones(2).set_([1.0])  # type: ignore[arg-type]
+    y = tenora.ones(2, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="carries gradients"):
+        y.set_(tenora.ones(2))
+
+
+def test_nothing_waits_to_be_computed() -> None:
+    x = tenora.tensor([1 + 2j]).conj()
+    assert not x.is_conj() and not x.is_neg()

@@ -174,6 +174,51 @@ def _resized(self: Tensor, *sizes: Any) -> Tensor:
     return self.as_strided(size, tuple(reversed(stride)))
 
 
+def set_(
+    self: Tensor,
+    source: Tensor | None = None,
+    storage_offset: int = 0,
+    size: Any = None,
+    stride: Any = None,
+) -> Tensor:
+    """Shows another tensor's memory: all of it, or a window of it; without a source: nothing.
+
+    Raises:
+        RuntimeError: another dtype, or a tensor that carries gradients while they are recorded.
+        TypeError: the source is no tensor.
+    """
+    if self.requires_grad and is_grad_enabled():
+        raise RuntimeError(
+            "[set_] changes the memory of a tensor that carries gradients: got one that requires grad, expected none. "
+            "Use no_grad(), or a new tensor."
+        )
+    if source is None:
+        source = tenora_ops.empty((0,), dtype=self.dtype, device=self.device)
+    if not isinstance(source, Tensor):
+        raise TypeError(f"[set_] source: got {type(source).__name__}, expected a Tensor. Set from a tensor.")
+    if source.dtype != self.dtype:
+        raise RuntimeError(
+            f"[set_] dtypes differ: got {source.dtype} for a tensor of {self.dtype}, expected the same. Cast it."
+        )
+    shown = source.detach()
+    if size is not None:
+        given = tuple(size) if stride is None else tuple(stride)
+        steps = given if stride is not None else tenora_ops.empty(given, device="cpu").stride()
+        shown = shown.as_strided(tuple(size), steps, storage_offset)
+    self.data = shown
+    return self
+
+
+def is_conj(self: Tensor) -> bool:
+    """Whether a conjugate waits to be computed: never, they are computed at once."""
+    return False
+
+
+def is_neg(self: Tensor) -> bool:
+    """Whether a negative waits to be computed: never, they are computed at once."""
+    return False
+
+
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
     """Replaces every element by what a Python function makes of it. Slow; for the host only."""
     flat = [callable(v) for v in self.detach().reshape(-1).tolist()]
@@ -203,6 +248,9 @@ def install() -> None:
         is_nonzero,
         is_set_to,
         fill_diagonal_,
+        set_,
+        is_conj,
+        is_neg,
         apply_,
     ):
         set_tensor_method(function.__name__, function)

@@ -5,10 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
-from tenora_engine import Tensor
+from tenora_engine import Tensor, float64
+from tenora_engine import bool as bool_
 
 Sizes = int | list[int] | tuple[int, ...]
 OptionalSizes = int | None | list[int | None] | tuple[int | None, ...]
+
+
+def _is_whole(input: Tensor) -> bool:
+    return not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == bool_)
+
+
+def _whole_pool(with_indices: Any, dims: int, input: Tensor, where: Any) -> tuple[Tensor, Tensor]:
+    """Of whole numbers: compared in float64, then read at the places that were found."""
+    places = with_indices(tenora_ops.cast(input, float64), *where)[1]
+    flat = tenora_ops.flatten(input, -dims, -1)
+    values = tenora_ops.gather(flat, -1, tenora_ops.flatten(places, -dims, -1))
+    return tenora_ops.reshape(values, places.shape), places
 
 
 def _max_pool(dims: int) -> Any:
@@ -24,8 +37,11 @@ def _max_pool(dims: int) -> Any:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        pool = with_indices if return_indices else values
-        return pool(input, kernel_size, stride, padding, dilation, ceil_mode)
+        where = (kernel_size, stride, padding, dilation, ceil_mode)
+        if isinstance(input, Tensor) and _is_whole(input):
+            found = _whole_pool(with_indices, dims, input, where)
+            return found if return_indices else found[0]
+        return (with_indices if return_indices else values)(input, *where)
 
     return _named(
         max_pool,
@@ -55,8 +71,12 @@ def _adaptive(kind: str, dims: int) -> Any:
         return values(input, size_of(input, output_size))
 
     def adaptive_max_pool(input: Tensor, output_size: OptionalSizes, return_indices: bool = False) -> Any:
+        size = size_of(input, output_size)
+        if with_indices is not None and isinstance(input, Tensor) and _is_whole(input):
+            found = _whole_pool(with_indices, dims, input, (size,))
+            return found if return_indices else found[0]
         pool = with_indices if return_indices and with_indices is not None else values
-        return pool(input, size_of(input, output_size))
+        return pool(input, size)
 
     made = adaptive_avg_pool if kind == "avg" else adaptive_max_pool
     return _named(made, name, f"Pools to `output_size`; None keeps a dim. See `tenora_ops.{name}`.")
