@@ -71,6 +71,51 @@ print(tenora_ops.REGISTERED["later_probe"](tenora.ones(1)).item())
     assert run_fresh(program) == "1.0"
 
 
+def test_a_second_op_of_an_announced_name_is_refused() -> None:
+    program = """
+try:
+    tenora_ops.op("det(input: Tensor) -> Tensor", family=tenora_ops.record("add").family, doc="d", example="e",
+        oracle=None, composite=lambda input: input, dtype="", shape="")
+except tenora_ops.RecordError as error:
+    print("registered already" in str(error), tenora.eye(2).det().item())
+"""
+    assert run_fresh(program) == "True 1.0"
+
+
+PROBE = """
+from tenora_ops.record import op, record
+from tenora_ops.formula import ops
+def make(name):
+    op(f"{name}(input: Tensor) -> Tensor", family=record("add").family, doc="d", example="e", oracle=None,
+       composite=lambda input: input, dtype="", shape="", public="probe")
+make("probe_one")
+try:
+    ops.probe_two
+except AttributeError:
+    ops.lgamma
+make("probe_two")
+"""
+
+
+def test_a_family_that_asks_for_itself_is_published_whole() -> None:
+    program = f"""
+import sys
+from importlib.machinery import ModuleSpec
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        return ModuleSpec(name, self) if name == "tenora_ops.probe" else None
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        exec({PROBE!r}, vars(module))
+sys.meta_path.insert(0, Finder())
+later._FAMILY_OF_OP["probe_two"] = "probe"
+tenora_ops.ops.probe_two
+print(*tenora_ops.public_function("probe").ops)
+"""
+    assert run_fresh(program) == "probe_one probe_two"
+
+
 def test_threads_that_ask_at_once_all_get_it() -> None:
     program = """
 import threading

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any, Literal, cast
 
 from tenora_engine import _engine
@@ -51,7 +51,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
 )
 from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.python_op import Overloads, PythonOp
-from tenora_ops.record import Record, record, registered_by
+from tenora_ops.record import Record, module_of, record, registered_by
 
 _PUBLIC: dict[str, OpFunction] = {}
 _published: set[str] = set()  # the records that have their faces; under later's lock
@@ -122,9 +122,13 @@ def call_function(op: str, operands: tuple[Any, ...], attributes: tuple[Any, ...
     return entry.function(**values)
 
 
-def _publish() -> None:
-    """Gives the records that have come since the last time their faces."""
-    entries = [entry for entry in registered_by("tenora_ops") if entry.name not in _published]
+def _publish(unfinished: Set[str] = frozenset()) -> None:
+    """Gives the records that have come since the last time their faces; those of unfinished modules wait."""
+    entries = [
+        entry
+        for entry in registered_by("tenora_ops")
+        if entry.name not in _published and module_of(entry.name) not in unfinished
+    ]
     _published.update(entry.name for entry in entries)
     for name, group in _grouped(entries, lambda entry: entry.public).items():
         function = _face(group[0].short, group, "function")

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from importlib import import_module
 from threading import RLock
 from typing import Any
@@ -57,7 +57,8 @@ LATER = (
 
 _lock = RLock()
 _loaded: set[str] = set()
-_publish: Callable[[], None] = lambda: None  # noqa: E731 - `functions` says how, at start-up
+_loading: set[str] = set()  # the modules of families whose records are being made
+_publish: Callable[[Set[str]], None] = lambda unfinished: None  # noqa: E731 - `functions` says how, at start-up
 
 
 class _Member:
@@ -77,8 +78,12 @@ _FAMILY_OF_OP: dict[str, str] = {}
 _FAMILY_OF_FUNCTION: dict[str, str] = {}
 
 
-def announce(publish: Callable[[], None]) -> None:
-    """Tells the engine and Tensor what can be loaded; `publish` gives newly registered records their faces."""
+def announce(publish: Callable[[Set[str]], None]) -> None:
+    """Tells the engine and Tensor what can be loaded.
+
+    `publish` gives the records that have come their faces, but not those of the modules it is handed: their other
+    overloads are still to come.
+    """
     global _publish
     _publish = publish
     for family, names in FAMILIES.items():
@@ -95,11 +100,16 @@ def announce(publish: Callable[[], None]) -> None:
 
 def load(family: str) -> None:
     """Registers and publishes a family, once."""
+    module = f"tenora_ops.{family}"
     with _lock:
-        if family in _loaded:
+        if family in _loaded or module in _loading:  # the latter: its own code asks for one of its names
             return
-        import_module(f"tenora_ops.{family}")
-        _publish()
+        _loading.add(module)
+        try:
+            import_module(module)
+        finally:
+            _loading.discard(module)
+        _publish(_loading)
         _loaded.add(family)
 
 
@@ -109,6 +119,12 @@ def load_op(name: str) -> bool:
     if family is not None:
         load(family)
     return family is not None
+
+
+def home_of(op: str) -> str:
+    """The module that declares an op of these families, "" for any other op."""
+    family = _FAMILY_OF_OP.get(op)
+    return f"tenora_ops.{family}" if family else ""
 
 
 def load_function(name: str) -> bool:

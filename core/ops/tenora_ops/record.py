@@ -335,8 +335,11 @@ def _declaring(record: Callable[Fields, Record]) -> Callable[Fields, OpFunction]
             SchemaError: the signature cannot be parsed.
         """
         entry = record(*arguments, **fields)
+        module = sys._getframe(1).f_globals["__name__"]
+        if later.home_of(entry.name) not in ("", module):
+            later.load_op(entry.name)  # so that a second op of an announced name is refused
         function = _register(entry)
-        _MODULES[entry.name] = sys._getframe(1).f_globals["__name__"]
+        _MODULES[entry.name] = module
         return function
 
     return op
