@@ -12,6 +12,7 @@
 #include "element.h"
 #include "kernels.h"
 #include "plan.h"
+#include "walk.h"
 
 namespace tenora::cpu {
 
@@ -24,34 +25,9 @@ int32_t out_of_bounds(const tnr_call* call, int64_t index, int dim, int64_t size
                 static_cast<long long>(index), dim, static_cast<long long>(size));
 }
 
-// Walks a shape with several tensors, each with its own strides in elements; rows are plain loops.
 template <int N, class F>
 void walk_elements(int rank, const int64_t* shape, const int64_t* const (&strides)[N], F&& f) {
-    int64_t index[kMaxRank], at[N] = {};
-    for (int d = 0; d < rank; ++d) {
-        if (shape[d] == 0) return;
-        index[d] = 0;
-    }
-    if (rank == 0) return f(static_cast<const int64_t*>(at));
-    const int last = rank - 1;
-    int64_t step[N];
-    for (int i = 0; i < N; ++i) step[i] = strides[i][last];
-    while (true) {
-        int64_t here[N];
-        for (int i = 0; i < N; ++i) here[i] = at[i];
-        for (int64_t n = shape[last]; n > 0; --n) {
-            f(static_cast<const int64_t*>(here));
-            for (int i = 0; i < N; ++i) here[i] += step[i];
-        }
-        int d = last - 1;
-        for (; d >= 0; --d) {
-            for (int i = 0; i < N; ++i) at[i] += strides[i][d];
-            if (++index[d] < shape[d]) break;
-            for (int i = 0; i < N; ++i) at[i] -= strides[i][d] * shape[d];
-            index[d] = 0;
-        }
-        if (d < 0) return;
-    }
+    Walk<N>(rank, shape, strides)(f);
 }
 
 // Status of checking every element of an index tensor against lowest .. size - 1.
@@ -247,12 +223,11 @@ struct Positions {
     }
     const DLTensor& shape() const { return *call->in[first]; }
 
-    // Whether the other tensor's places for indices lie closer together than those of its remaining dims, so
-    // that all indices of one place are better taken together.
-    bool innermost(const int64_t* lead_strides, const int64_t* rest_strides) const {
-        const int lead = shape().ndim, rest = indexed.ndim - count;
-        if (lead == 0 || rest == 0) return false;
-        return std::abs(lead_strides[lead - 1]) < std::abs(rest_strides[rest - 1]);
+    // Whether the other tensor's places for indices lie closer together than its remaining elements, `step`
+    // apart, so that all indices of one place are better taken together.
+    bool innermost(const int64_t* lead_strides, int64_t step) const {
+        const int lead = shape().ndim;
+        return lead > 0 && std::abs(lead_strides[lead - 1]) < std::abs(step);
     }
     // What `each` gives, as a list. May throw std::bad_alloc.
     using Pairs = std::vector<std::pair<int64_t, int64_t>>;
@@ -311,13 +286,13 @@ int32_t run_index(const tnr_call* call) {
         using T = typename decltype(type)::type;
         T* o = static_cast<T*>(out.data);
         const T* data = static_cast<const T*>(x.data);
-        if (!dense && positions.innermost(out.strides, out.strides + lead)) {
+        const Walk<2> walk(rest, rest_shape, {out.strides + lead, rest_strides});
+        if (!dense && positions.innermost(out.strides, walk.step(0))) {
             return with_memory(call, [&]() -> int32_t {
                 const Positions::Pairs pairs = positions.pairs(out.strides);
-                walk_elements<2>(rest, rest_shape, {out.strides + lead, rest_strides},
-                                 [&](const int64_t* at) {
-                                     for (const auto& [from, to] : pairs) o[to + at[0]] = data[from + at[1]];
-                                 });
+                walk([&](const int64_t* at) {
+                    for (const auto& [from, to] : pairs) o[to + at[0]] = data[from + at[1]];
+                });
                 return TNR_OK;
             });
         }
@@ -325,8 +300,7 @@ int32_t run_index(const tnr_call* call) {
             if (dense) {
                 std::memcpy(o + to, data + from, static_cast<size_t>(inner) * sizeof(T));
             } else {
-                walk_elements<2>(rest, rest_shape, {out.strides + lead, rest_strides},
-                                 [&](const int64_t* at) { o[to + at[0]] = data[from + at[1]]; });
+                walk([&](const int64_t* at) { o[to + at[0]] = data[from + at[1]]; });
             }
         });
         return TNR_OK;
@@ -348,17 +322,16 @@ void put(const Positions& positions, Out* data, const int64_t* strides, const DL
         else
             target = x[from];
     };
-    const int64_t* rest_strides = strides + positions.count;
-    if (positions.innermost(values.strides, values.strides + lead)) {
+    const Walk<2> walk(rest, rest_shape, {strides + positions.count, values.strides + lead});
+    if (positions.innermost(values.strides, walk.step(1))) {
         const Positions::Pairs pairs = positions.pairs(values.strides);
-        walk_elements<2>(rest, rest_shape, {rest_strides, values.strides + lead}, [&](const int64_t* at) {
+        walk([&](const int64_t* at) {
             for (const auto& [to, from] : pairs) write(to + at[0], from + at[1]);
         });
         return;
     }
     positions.each(values.strides, [&](int64_t to, int64_t from) {
-        walk_elements<2>(rest, rest_shape, {rest_strides, values.strides + lead},
-                         [&](const int64_t* at) { write(to + at[0], from + at[1]); });
+        walk([&](const int64_t* at) { write(to + at[0], from + at[1]); });
     });
 }
 

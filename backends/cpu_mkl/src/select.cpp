@@ -1,4 +1,4 @@
-// where: one of two operands, element by element.
+// where: one of two operands, element by element. true_places: where a mask is true.
 #include "kernels.h"
 #include "plan.h"
 
@@ -77,9 +77,24 @@ int32_t run_where(const tnr_call* call) {
     });
 }
 
+// Every element is written where the next true one belongs; only a true one moves on.
+int32_t run_true_places(const tnr_call* call) {
+    const DLTensor& mask = *call->in[0];
+    const uint8_t* data = static_cast<const uint8_t*>(mask.data);
+    int64_t* out = static_cast<int64_t*>(call->out[0]->data);
+    const int64_t count = count_of(*call->out[0]), size = count_of(mask);
+    int64_t found = 0;
+    for (int64_t i = 0; found < count && i < size; ++i) {
+        out[found] = i;
+        found += data[i] != 0;
+    }
+    return found == count ? TNR_OK : fail(call, TNR_BAD_VALUE, "the mask has fewer true elements than told");
+}
+
 }  // namespace
 
 void add_select(Kernels& kernels) {
+    add_kernel(kernels, "true_places", run_true_places, TNR_MASK(TNR_BOOL), 0);
     add_kernel(kernels, "where", run_where, TNR_MASK(TNR_BOOL),
                kAnyLayout | TNR_KERNEL_BROADCAST | TNR_KERNEL_INPLACE);
 }

@@ -73,7 +73,16 @@ _POINTWISE: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "bitwise_and": (pointwise.bitwise_and, _WHOLE),
     "bitwise_or": (pointwise.bitwise_or, _WHOLE),
     "bitwise_xor": (pointwise.bitwise_xor, _WHOLE),
+    "bitwise_left_shift": (pointwise.left_shift, dtypes.INTEGERS),
+    "bitwise_right_shift": (pointwise.right_shift, dtypes.INTEGERS),
+    "fmod": (pointwise.fmod, dtypes.NUMBERS),
+    "copysign": (pointwise.copysign, dtypes.FLOATS),
 }
+for _name in (
+    "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "exp2", "expm1", "log2", "log10",
+    "log1p", "hypot", "logaddexp", "logaddexp2",
+):  # fmt: skip
+    _POINTWISE[_name] = (getattr(transcendental, _name), dtypes.FLOATS)
 
 _OTHERS: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "where": (pointwise.where, dtypes.BOOL),
@@ -90,6 +99,9 @@ _OTHERS: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "argmax": (reduce.argmax, dtypes.REALS),
     "argmin": (reduce.argmin, dtypes.REALS),
     "cumsum": (reduce.cumsum, dtypes.EVERY),
+    "cumprod": (reduce.cumprod, dtypes.EVERY),
+    "cummax": (reduce.cummax, dtypes.REALS),
+    "cummin": (reduce.cummin, dtypes.REALS),
     "gather": (index.gather, dtypes.EVERY),
     "scatter": (index.scatter, dtypes.EVERY),
     "scatter_add": (index.scatter_add, dtypes.EVERY),

@@ -68,6 +68,13 @@ def remainder(input: Array, other: Array, *, out: Array) -> None:
     quiet.run(np.remainder, input, other, out)
 
 
+def fmod(input: Array, other: Array, *, out: Array) -> None:
+    """Remainder with the sign of the dividend, C's rule."""
+    if not is_floating(out.dtype):
+        _refuse_zero(other)
+    quiet.run(np.fmod, input, other, out)
+
+
 def _refuse_zero(divisor: Array) -> None:
     if not divisor.all():
         raise ZeroDivisionError("integer division by zero")
@@ -141,3 +148,6 @@ logical_xor = binary(np.logical_xor)
 bitwise_and = binary(np.bitwise_and)
 bitwise_or = binary(np.bitwise_or)
 bitwise_xor = binary(np.bitwise_xor)
+left_shift = binary(np.left_shift)  # NumPy leaves nothing, or the sign, of a shift by the width or more
+right_shift = binary(np.right_shift)
+copysign = binary(np.copysign)

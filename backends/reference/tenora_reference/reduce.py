@@ -1,4 +1,4 @@
-"""Reductions, positions of extremes, running sums.
+"""Reductions, positions of extremes, running sums, products and extremes.
 
 The output keeps the rank of the input, with size 1 in the reduced dimensions; an empty `dim` reduces nothing.
 Half types are reduced in float32 and rounded once.
@@ -79,3 +79,39 @@ def cumsum(input: Array, *, dim: int, dtype: Any = None, out: Array) -> None:
         return
     wide = np.float64 if is_floating(input.dtype) else input.dtype
     np.copyto(out, quiet.run(np.add.accumulate, input, dim, wide), casting="unsafe")
+
+
+def cumprod(input: Array, *, dim: int, dtype: Any = None, out: Array) -> None:
+    """Running product along `dim`; float32 runs in float64."""
+    if input.ndim == 0:
+        np.copyto(out, input)
+        return
+    wide = np.float64 if is_floating(input.dtype) else input.dtype
+    np.copyto(out, quiet.run(np.multiply.accumulate, input, dim, wide), casting="unsafe")
+
+
+def _running_extreme(input: Array, dim: int, out: tuple[Array, Array], extreme: np.ufunc) -> None:
+    """The place of the last element so far that equals the running extreme, or is NaN as it is."""
+    values, positions = out
+    if input.ndim == 0:
+        np.copyto(values, input)
+        np.copyto(positions, 0)
+        return
+    wide = input.astype(np.float32) if is_half(input.dtype) else input
+    running = quiet.run(extreme.accumulate, wide, dim)
+    reached = (wide == running) | (wide != wide)
+    sizes = [1] * input.ndim
+    sizes[dim] = -1
+    places = np.where(reached, np.arange(input.shape[dim]).reshape(sizes), 0)
+    np.maximum.accumulate(places, dim, out=positions)
+    np.copyto(values, running, casting="unsafe")
+
+
+def cummax(input: Array, *, dim: int, out: tuple[Array, Array]) -> None:
+    """Running maximum along `dim` and where it is: of equal ones the last, NaN wins."""
+    _running_extreme(input, dim, out, np.maximum)
+
+
+def cummin(input: Array, *, dim: int, out: tuple[Array, Array]) -> None:
+    """Running minimum along `dim` and where it is: of equal ones the last, NaN wins."""
+    _running_extreme(input, dim, out, np.minimum)

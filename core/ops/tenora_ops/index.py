@@ -338,22 +338,46 @@ def _put(x: Any, values: Any, indices: Any, accumulate: bool) -> Any:
     return out
 
 
+def _true_places(input: Any, count: int) -> Any:
+    """Writes each true element's place to its rank among them, and all others behind."""
+    target = ops.where(input, ops.sub(ops.cumsum(input, 0), 1), count)
+    places = ops.iota(0, 1, input.shape[0], device=input.device)
+    room = ops.full((count + 1,), 0, device=input.device)
+    return ops.narrow(ops.scatter(room, 0, target, places), 0, 0, count)
+
+
+true_places = op(
+    "true_places(input: Tensor, count: int) -> Tensor",
+    family=Family("nonzero", "index", "", "plain", lambda draw: [], ("bool",)),
+    shape=lambda operands, attributes: (attributes[0],),
+    function=_true_places,
+    differentiable=False,
+    samples=lambda draw: [
+        sample(mask, int(mask.sum()))
+        for mask in (
+            draw.rng.random(size) < share
+            for size, share in ((7, 0.5), (0, 0.5), (9, 0.0), (5, 1.0), (300, 0.2), (1, 1.0))
+        )
+    ],
+    oracle=lambda mask, count: np.array([i for i, true in enumerate(mask.tolist()) if true], dtype=np.int64),
+    doc="The places of the `count` true elements of a mask of one dim.",
+    example="tenora.nonzero(tenora.tensor([0, 3, 4]))",
+    public="",
+)
+
+
 def _nonzero(input: Any) -> Any:
-    """Counts (one wait for the device), then writes each place of a non-zero element to its rank among them."""
+    """Counts (one wait for the device), then asks for as many places."""
     mask = ops.reshape(ops.ne(input, 0), (-1,))
-    found = int(ops.sum(mask))
     size = input.numel()
-    rank = ops.cumsum(mask, 0)
-    target = ops.where(mask, ops.sub(rank, 1), found)
-    places = ops.iota(0, 1, size, device=input.device)
-    flat = ops.narrow(
-        ops.scatter(ops.full((found + 1,), 0, device=input.device), 0, target, places), 0, 0, found
-    )
+    found = int(ops.sum(mask))
+    flat = ops.true_places(mask, found)
     columns = []
-    for length in reversed(input.shape):
-        columns.append(ops.remainder(flat, length) if size else flat)
-        flat = ops.floor_divide(flat, length) if size else flat
-    columns.reverse()
+    for length in reversed(input.shape[1:]):
+        above = ops.floor_divide(flat, length) if size else flat
+        columns.append(ops.sub(flat, ops.mul(above, length)))
+        flat = above
+    columns = [flat, *reversed(columns)] if input.ndim else []
     return ops.stack(columns, 1) if columns else ops.full((found, 0), 0, device=input.device)
 
 
