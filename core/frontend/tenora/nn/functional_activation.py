@@ -109,7 +109,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
             f"[hardtanh] bounds: got min_val {min_val} above max_val {max_val}, expected min_val <= max_val. Swap them."
         )
     if _is_whole(input):
-        if not input.dtype.is_signed and min_val < 0:
+        if not input.dtype.is_signed and int(min_val) < 0:
             raise RuntimeError(
                 f"[hardtanh] bounds: got min_val {min_val} for {input.dtype}, expected 0 or more. Cast the input."
             )
