@@ -6,7 +6,7 @@ the default floating dtype); without `device`, the default device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tenora_ops
@@ -18,6 +18,26 @@ from .defaults import default_device, get_default_dtype
 
 def _finish(tensor: Tensor, requires_grad: bool) -> Tensor:
     return tensor.requires_grad_(True) if requires_grad else tensor
+
+
+def _into(op: str, out: Tensor, dtype: DType | None, make: Callable[..., Tensor]) -> Tensor:
+    """Fills a given tensor with what `make` makes in its dtype, on its device; it takes on the result's shape.
+
+    Raises RuntimeError for another dtype than the one asked for, and for a tensor that requires gradients.
+    """
+    if dtype is not None and dtype != out.dtype:
+        raise RuntimeError(
+            f"[{op}] out= has another dtype: got {out.dtype}, expected {dtype}. Leave dtype out."
+        )
+    if out.requires_grad:
+        raise RuntimeError(
+            f"[{op}] out= does not support gradients: got a tensor that requires grad. Detach it."
+        )
+    made = make(dtype=out.dtype, device=out.device)
+    if tuple(out.shape) == tuple(made.shape):
+        return out.copy_(made)
+    out.data = made
+    return out
 
 
 def _size(size: tuple[Any, ...]) -> Any:
@@ -50,23 +70,47 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 asarray = as_tensor
 
 
-def empty(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def empty(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Uninitialised memory of the given size."""
+    if out is not None:
+        return _into("empty", out, dtype, lambda **options: empty(*size, **options))
     return _finish(tenora_ops.empty(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
 
 
-def zeros(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def zeros(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Zeros of the given size.
 
     >>> import tenora
     >>> tenora.zeros(2, 3).shape
     tenora.Size([2, 3])
     """
+    if out is not None:
+        return _into("zeros", out, dtype, lambda **options: zeros(*size, **options))
     return _finish(tenora_ops.zeros(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
 
 
-def ones(*size: Any, dtype: DType | None = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def ones(
+    *size: Any,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Ones of the given size."""
+    if out is not None:
+        return _into("ones", out, dtype, lambda **options: ones(*size, **options))
     return _finish(tenora_ops.ones(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
 
 
@@ -74,11 +118,14 @@ def full(
     size: Sequence[int],
     fill_value: Any,
     *,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """`fill_value` everywhere; its kind decides the dtype when none is given."""
+    if out is not None:
+        return _into("full", out, dtype, lambda **options: full(size, fill_value, **options))
     return _finish(
         tenora_ops.full(size, fill_value, dtype=dtype, device=default_device(device)), requires_grad
     )
@@ -122,6 +169,7 @@ def arange(
     end: Any = None,
     step: Any = 1,
     *,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -132,6 +180,8 @@ def arange(
     >>> tenora.arange(1, 7, 2).tolist()
     [1, 3, 5]
     """
+    if out is not None:
+        return _into("arange", out, dtype, lambda **options: arange(start, end, step, **options))
     if end is None:
         start, end = 0, start
     return _finish(
@@ -165,6 +215,7 @@ def linspace(
     end: Any,
     steps: int,
     *,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -175,6 +226,8 @@ def linspace(
     >>> tenora.linspace(0, 10, 4, dtype=tenora.int64).tolist()
     [0, 3, 6, 10]
     """
+    if out is not None:
+        return _into("linspace", out, dtype, lambda **options: linspace(start, end, steps, **options))
     line = _line("linspace", start, end, steps, dtype, default_device(device))
     return _finish(line, requires_grad)
 
@@ -185,6 +238,7 @@ def logspace(
     steps: int,
     base: float = 10.0,
     *,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
@@ -195,6 +249,8 @@ def logspace(
     >>> tenora.logspace(0, 3, 4, base=2.0).tolist()
     [1.0, 2.0, 4.0, 8.0]
     """
+    if out is not None:
+        return _into("logspace", out, dtype, lambda **options: logspace(start, end, steps, base, **options))
     place = default_device(device)
     if dtype is None or dtype.is_floating_point or dtype.is_complex:
         exponents = _line("logspace", start, end, steps, dtype, place)
@@ -207,22 +263,28 @@ def eye(
     n: int,
     m: int | None = None,
     *,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Ones on the diagonal of an n x m matrix (n x n without `m`), zeros elsewhere."""
+    if out is not None:
+        return _into("eye", out, dtype, lambda **options: eye(n, m, **options))
     return _finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad)
 
 
 def rand(
     *size: Any,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Uniform on [0, 1), bit-identical on every backend for the same seed."""
+    if out is not None:
+        return _into("rand", out, dtype, lambda **options: rand(*size, generator=generator, **options))
     result = tenora_ops.rand(_size(size), generator=generator, dtype=dtype, device=default_device(device))
     return _finish(result, requires_grad)
 
@@ -230,11 +292,14 @@ def rand(
 def randn(
     *size: Any,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Normal with mean 0 and variance 1."""
+    if out is not None:
+        return _into("randn", out, dtype, lambda **options: randn(*size, generator=generator, **options))
     result = tenora_ops.randn(_size(size), generator=generator, dtype=dtype, device=default_device(device))
     return _finish(result, requires_grad)
 
@@ -245,11 +310,16 @@ def randint(
     size: Sequence[int] | None = None,
     *,
     generator: Generator | None = None,
+    out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
     """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0."""
+    if out is not None:
+        return _into(
+            "randint", out, dtype, lambda **options: randint(low, high, size, generator=generator, **options)
+        )
     if size is None:
         if high is None or isinstance(high, int):
             raise TypeError(
@@ -265,9 +335,16 @@ def randint(
 
 
 def randperm(
-    n: int, *, generator: Generator | None = None, dtype: DType | None = None, device: Any = None
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
 ) -> Tensor:
     """A random order of 0 .. n - 1, int64 unless `dtype` says otherwise."""
+    if out is not None:
+        return _into("randperm", out, dtype, lambda **options: randperm(n, generator=generator, **options))
     order: Tensor = tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
     return order
 

@@ -104,6 +104,7 @@ complex = op(
     oracle=lambda a, b: a + 1j * b,
     doc="real + i imag.",
     example="tenora.complex(tenora.tensor([1.0]), tenora.tensor([2.0]))",
+    out=True,
 )
 polar = op(
     "polar(abs: Tensor, angle: Tensor) -> Tensor",
@@ -118,6 +119,7 @@ polar = op(
     ),
     doc="abs (cos angle + i sin angle).",
     example="tenora.polar(tenora.tensor([1.0]), tenora.tensor([0.5]))",
+    out=True,
 )
 
 
@@ -152,6 +154,7 @@ conj_physical = op(
     example="tenora.conj_physical(tenora.tensor([1 + 2j]))",
     method=True,
     inplace=True,
+    out=True,
 )
 resolve_conj = op(
     "resolve_conj(input: Tensor) -> Tensor",

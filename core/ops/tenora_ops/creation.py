@@ -45,6 +45,7 @@ full = op(
     ),
     doc="A tensor of one value.",
     example="tenora.full((2, 3), 7.0)",
+    out=True,
 )
 empty = op(
     "empty(size: int[], *, dtype: dtype? = None, device: device? = None) -> Tensor",
@@ -55,6 +56,7 @@ empty = op(
     oracle=lambda size, dtype: np.empty(size, numpy_dtype(dtype)),
     doc="Uninitialised memory.",
     example="tenora.empty(2, 3)",
+    out=True,
 )
 empty_like = op(
     "empty_like(input: Tensor, *, dtype: dtype? = None, device: device? = None) -> Tensor",
@@ -75,6 +77,7 @@ zeros = op(
     oracle=lambda size, dtype: np.array([0] * math.prod(size)).astype(numpy_dtype(dtype)).reshape(size),
     doc="A tensor of zeros.",
     example="tenora.zeros(2, 3)",
+    out=True,
 )
 ones = op(
     "ones(size: int[], *, dtype: dtype? = None, device: device? = None) -> Tensor",
@@ -84,6 +87,7 @@ ones = op(
     oracle=lambda size, dtype: np.array([1] * math.prod(size)).astype(numpy_dtype(dtype)).reshape(size),
     doc="A tensor of ones.",
     example="tenora.ones(2, 3)",
+    out=True,
 )
 zeros_like = op(
     "zeros_like(input: Tensor, *, dtype: dtype? = None, device: device? = None) -> Tensor",
@@ -152,6 +156,7 @@ arange = op(
     ).astype(numpy_dtype(dtype)),
     doc="start, start + step, ... below end.",
     example="tenora.arange(2, 11, 3)",
+    out=True,
 )
 arange_end = op(
     "arange_end(end: Scalar, *, dtype: dtype? = None, device: device? = None) -> Tensor",
@@ -163,6 +168,7 @@ arange_end = op(
     doc="0, 1, ... below end.",
     example="tenora.arange(3)",
     public="arange",
+    out=True,
 )
 
 
@@ -189,6 +195,7 @@ linspace = op(
     ),
     doc="steps equally spaced values from start to end, both included.",
     example="tenora.linspace(0, 1, 5)",
+    out=True,
 )
 
 
@@ -216,6 +223,7 @@ eye = op(
     ),
     doc="Ones on the diagonal.",
     example="tenora.eye(3)",
+    out=True,
 )
 
 
@@ -254,6 +262,7 @@ tril = op(
     example="tenora.tril(tenora.ones(3, 3))",
     method=True,
     inplace=True,
+    out=True,
 )
 triu = op(
     "triu(input: Tensor, diagonal: int = 0) -> Tensor",
@@ -270,6 +279,7 @@ triu = op(
     example="tenora.triu(tenora.ones(3, 3))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 

@@ -337,6 +337,7 @@ float_power = op(
     example="tenora.float_power(tenora.tensor([1, 2]), 0.5)",
     method=True,
     inplace=True,
+    out=True,
 )
 
 ldexp = op(

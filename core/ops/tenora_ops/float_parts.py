@@ -78,6 +78,7 @@ frexp = op(
     example="tenora.frexp(tenora.tensor([1.0, 10.0]))",
     method=True,
     result=("mantissa", "exponent"),
+    out=True,
 )
 
 
@@ -140,6 +141,7 @@ nextafter = op(
     example="tenora.nextafter(tenora.tensor([1.0]), tenora.tensor([2.0]))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 

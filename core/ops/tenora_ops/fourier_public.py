@@ -141,6 +141,7 @@ fft_fftfreq = op(
     doc="The frequencies of fft's results, for a sample spacing d.",
     example="tenora.fft.fftfreq(5)",
     public="fft.fftfreq",
+    out=True,
 )
 fft_rfftfreq = op(
     "fft_rfftfreq(n: int, d: float = 1.0, *, dtype: dtype? = None, device: device? = None) -> Tensor",
@@ -152,6 +153,7 @@ fft_rfftfreq = op(
     doc="The frequencies of rfft's results, for a sample spacing d.",
     example="tenora.fft.rfftfreq(5)",
     public="fft.rfftfreq",
+    out=True,
 )
 
 

@@ -147,6 +147,7 @@ ndtr = op(
     doc="The standard normal distribution function.",
     example="tenora.special.ndtr(tenora.tensor([0.0, 1.0]))",
     public="special.ndtr",
+    out=True,
 )
 log_ndtr = op(
     "log_ndtr(input: Tensor) -> Tensor",
@@ -157,6 +158,7 @@ log_ndtr = op(
     doc="Logarithm of ndtr, accurate far below zero.",
     example="tenora.special.log_ndtr(tenora.tensor([0.0, -9.0]))",
     public="special.log_ndtr",
+    out=True,
 )
 ndtri = op(
     "ndtri(input: Tensor) -> Tensor",
@@ -175,6 +177,7 @@ ndtri = op(
     doc="The inverse of ndtr; NaN outside [0, 1].",
     example="tenora.special.ndtri(tenora.tensor([0.5, 0.9]))",
     public="special.ndtri",
+    out=True,
 )
 erfcx = op(
     "erfcx(input: Tensor) -> Tensor",
@@ -187,6 +190,7 @@ erfcx = op(
     doc="exp(x^2) erfc(x).",
     example="tenora.special.erfcx(tenora.tensor([0.0, 5.0]))",
     public="special.erfcx",
+    out=True,
 )
 
 
@@ -210,6 +214,7 @@ entr = op(
     doc="-x log(x); 0 at 0, -inf below.",
     example="tenora.special.entr(tenora.tensor([0.0, 0.5]))",
     public="special.entr",
+    out=True,
 )
 
 
@@ -236,6 +241,7 @@ xlog1py = op(
     doc="input * log(1 + other), 0 where input is 0 and other no NaN.",
     example="tenora.special.xlog1py(tenora.tensor([0.0, 2.0]), tenora.tensor([-1.0, 3.0]))",
     public="special.xlog1py",
+    out=True,
 )
 
 # ---- scaled Bessel functions ----
@@ -250,6 +256,7 @@ i0e = op(
     doc="exp(-|x|) i0(x).",
     example="tenora.special.i0e(tenora.tensor([0.0, 2.0]))",
     public="special.i0e",
+    out=True,
 )
 
 
@@ -269,4 +276,5 @@ i1e = op(
     doc="exp(-|x|) i1(x).",
     example="tenora.special.i1e(tenora.tensor([0.0, 2.0]))",
     public="special.i1e",
+    out=True,
 )

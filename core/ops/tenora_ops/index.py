@@ -464,6 +464,7 @@ sort = op(
     example="tenora.sort(tenora.tensor([3, 1, 2])).values",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 argsort = op(
     "argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor",
@@ -517,6 +518,7 @@ topk = op(
     example="tenora.topk(tenora.tensor([3, 1, 2]), 2).indices",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 embedding = op(
     "embedding(input: Tensor, weight: Tensor) -> Tensor",

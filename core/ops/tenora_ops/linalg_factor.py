@@ -72,6 +72,7 @@ linalg_cholesky_ex = op(
     example="tenora.linalg.cholesky_ex(tenora.eye(3)).L",
     public="linalg.cholesky_ex",
     result=("L", "info"),
+    out=True,
 )
 
 
@@ -156,6 +157,7 @@ linalg_lu_factor_ex = op(
     example="tenora.linalg.lu_factor_ex(tenora.eye(3)).pivots",
     public="linalg.lu_factor_ex",
     result=("LU", "pivots", "info"),
+    out=True,
 )
 
 
@@ -192,6 +194,7 @@ linalg_lu_factor = op(
     example="tenora.linalg.lu_factor(tenora.eye(3)).LU",
     public="linalg.lu_factor",
     result=("LU", "pivots"),
+    out=True,
 )
 
 
@@ -229,6 +232,7 @@ linalg_lu = op(
     example="tenora.linalg.lu(tenora.eye(3)).U",
     public="linalg.lu",
     result=("P", "L", "U"),
+    out=True,
 )
 lu_unpack = op(
     "lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True)"
@@ -240,6 +244,7 @@ lu_unpack = op(
     doc="P, L and U of a compact LU factorisation.",
     example="tenora.lu_unpack(*tenora.linalg.lu_factor(tenora.eye(3))).L",
     result=("P", "L", "U"),
+    out=True,
 )
 
 
@@ -322,6 +327,7 @@ linalg_qr = op(
     example="tenora.linalg.qr(tenora.eye(3)).R",
     public="linalg.qr",
     result=("Q", "R"),
+    out=True,
 )
 qr = op(
     "qr(input: Tensor, some: bool = True) -> (Tensor, Tensor)",
@@ -375,6 +381,7 @@ linalg_eigh = op(
     example="tenora.linalg.eigh(tenora.tensor([[2.0, 1.0], [1.0, 2.0]])).eigenvalues",
     public="linalg.eigh",
     result=("eigenvalues", "eigenvectors"),
+    out=True,
 )
 
 
@@ -395,6 +402,7 @@ linalg_eigvalsh = op(
     doc="Ascending eigenvalues of Hermitian matrices.",
     example="tenora.linalg.eigvalsh(tenora.eye(3))",
     public="linalg.eigvalsh",
+    out=True,
 )
 
 
@@ -458,6 +466,7 @@ linalg_svd = op(
     example="tenora.linalg.svd(tenora.eye(3)).S",
     public="linalg.svd",
     result=("U", "S", "Vh"),
+    out=True,
 )
 
 
@@ -491,6 +500,7 @@ linalg_svdvals = op(
     doc="Singular values, descending.",
     example="tenora.linalg.svdvals(tenora.eye(3))",
     public="linalg.svdvals",
+    out=True,
 )
 
 
@@ -520,6 +530,7 @@ svd = op(
     method=True,
     result=("U", "S", "V"),
     renames="linalg.svd",
+    out=True,
 )
 
 

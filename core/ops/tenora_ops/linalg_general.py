@@ -83,6 +83,7 @@ linalg_eig = op(
     example="tenora.linalg.eig(tenora.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues",
     public="linalg.eig",
     result=("eigenvalues", "eigenvectors"),
+    out=True,
 )
 linalg_eigvals = op(
     "linalg_eigvals(A: Tensor) -> Tensor",
@@ -94,6 +95,7 @@ linalg_eigvals = op(
     doc="Eigenvalues of general matrices, in the order of re + 0.618 im.",
     example="tenora.linalg.eigvals(tenora.eye(3))",
     public="linalg.eigvals",
+    out=True,
 )
 
 
@@ -174,6 +176,7 @@ ormqr = op(
     doc="The product of Householder reflections (its adjoint when transpose) times other, or other times it.",
     example="tenora.ormqr(tenora.eye(3), tenora.zeros(3), tenora.ones(3, 1))",
     method=True,
+    out=True,
 )
 
 

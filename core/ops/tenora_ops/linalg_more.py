@@ -69,6 +69,7 @@ linalg_matrix_power = op(
     doc="A to a whole power by repeated squaring; of the inverse when n is negative.",
     example="tenora.linalg.matrix_power(tenora.eye(2), 3)",
     public="linalg.matrix_power",
+    out=True,
 )
 matrix_power = op(
     "matrix_power(input: Tensor, n: int) -> Tensor",
@@ -80,6 +81,7 @@ matrix_power = op(
     example="tenora.matrix_power(tenora.eye(2), 3)",
     method=True,
     renames="linalg.matrix_power",
+    out=True,
 )
 
 
@@ -156,6 +158,7 @@ linalg_multi_dot = op(
     doc="The product of two or more matrices in the cheapest order; vectors may stand at the ends.",
     example="tenora.linalg.multi_dot([tenora.ones(2, 3), tenora.ones(3, 4), tenora.ones(4)])",
     public="linalg.multi_dot",
+    out=True,
 )
 
 
@@ -183,6 +186,7 @@ linalg_vecdot = op(
     doc="Sums of conj(x) y along a dim.",
     example="tenora.linalg.vecdot(tenora.ones(3), tenora.ones(3))",
     public="linalg.vecdot",
+    out=True,
 )
 
 
@@ -221,6 +225,7 @@ linalg_cross = op(
     doc="The cross product of vectors of length 3.",
     example="tenora.linalg.cross(tenora.tensor([1, 0, 0]), tenora.tensor([0, 1, 0]))",
     public="linalg.cross",
+    out=True,
 )
 
 
@@ -242,6 +247,7 @@ cross = op(
     example="tenora.cross(tenora.tensor([1, 0, 0]), tenora.tensor([0, 1, 0]))",
     method=True,
     renames="linalg.cross",
+    out=True,
 )
 linalg_diagonal = op(
     "linalg_diagonal(A: Tensor, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor",
@@ -430,6 +436,7 @@ linalg_tensorinv = op(
     doc="The inverse of tensordot with A, whose first ind dims are the rows.",
     example="tenora.linalg.tensorinv(tenora.eye(4).reshape(2, 2, 4))",
     public="linalg.tensorinv",
+    out=True,
 )
 
 
@@ -464,6 +471,7 @@ linalg_tensorsolve = op(
     doc="X with tensordot(A, X, X.ndim) = B.",
     example="tenora.linalg.tensorsolve(tenora.eye(4).reshape(2, 2, 4), tenora.ones(2, 2))",
     public="linalg.tensorsolve",
+    out=True,
 )
 
 
@@ -518,6 +526,7 @@ linalg_householder_product = op(
     example="tenora.linalg.householder_product(tenora.eye(3), tenora.zeros(3))",
     public="linalg.householder_product",
     tolerance="factorised",
+    out=True,
 )
 
 
@@ -544,6 +553,7 @@ geqrf = op(
     example="tenora.geqrf(tenora.eye(3)).tau",
     method=True,
     result=("a", "tau"),
+    out=True,
 )
 
 

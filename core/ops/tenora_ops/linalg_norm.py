@@ -235,6 +235,7 @@ linalg_matrix_norm = op(
     doc="Largest or smallest column sum (1, -1), row sum (inf, -inf) or singular value (2, -2) of matrices.",
     example="tenora.linalg.matrix_norm(tenora.eye(3), 2)",
     public="linalg.matrix_norm",
+    out=True,
 )
 linalg_matrix_norm_str = op(
     "linalg_matrix_norm_str(A: Tensor, ord: str = 'fro', dim: int[] = (-2, -1), keepdim: bool = False, *,"
@@ -246,6 +247,7 @@ linalg_matrix_norm_str = op(
     doc="The Frobenius norm of matrices, or the sum of their singular values ('nuc').",
     example="tenora.linalg.matrix_norm(tenora.eye(3))",
     public="linalg.matrix_norm",
+    out=True,
 )
 
 
@@ -289,6 +291,7 @@ linalg_norm = op(
     doc="Norm of vectors (one dim) or matrices (two dims); the 2-norm of all elements without ord.",
     example="tenora.linalg.norm(tenora.tensor([3.0, 4.0]))",
     public="linalg.norm",
+    out=True,
 )
 linalg_norm_str = op(
     "linalg_norm_str(A: Tensor, ord: str, dim: int[]? = None, keepdim: bool = False, *, dtype: dtype? = None)"
@@ -303,6 +306,7 @@ linalg_norm_str = op(
     doc="The Frobenius ('fro') or nuclear ('nuc') norm of matrices.",
     example="tenora.linalg.norm(tenora.eye(3), 'nuc')",
     public="linalg.norm",
+    out=True,
 )
 
 
@@ -340,6 +344,7 @@ linalg_cond = op(
     doc="The condition number: the norm times the norm of the inverse; for 2 the ratio of singular values.",
     example="tenora.linalg.cond(tenora.eye(3))",
     public="linalg.cond",
+    out=True,
 )
 linalg_cond_str = op(
     "linalg_cond_str(A: Tensor, p: str) -> Tensor",
@@ -352,6 +357,7 @@ linalg_cond_str = op(
     doc="The condition number in the Frobenius or nuclear norm.",
     example="tenora.linalg.cond(tenora.eye(3), 'fro')",
     public="linalg.cond",
+    out=True,
 )
 
 
@@ -405,6 +411,7 @@ linalg_matrix_rank = op(
     doc="How many singular values are above max(atol, rtol times the largest).",
     example="tenora.linalg.matrix_rank(tenora.eye(3))",
     public="linalg.matrix_rank",
+    out=True,
 )
 linalg_matrix_rank_tol = op(
     "linalg_matrix_rank_tol(A: Tensor, tol: float, hermitian: bool = False) -> Tensor",
@@ -416,6 +423,7 @@ linalg_matrix_rank_tol = op(
     doc="How many singular values are above tol.",
     example="tenora.linalg.matrix_rank(tenora.eye(3), 0.5)",
     public="linalg.matrix_rank",
+    out=True,
 )
 
 
@@ -458,6 +466,7 @@ linalg_pinv = op(
     doc="The Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol times the largest) count as zero.",
     example="tenora.linalg.pinv(tenora.ones(2, 3))",
     public="linalg.pinv",
+    out=True,
 )
 pinverse = op(
     "pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor",

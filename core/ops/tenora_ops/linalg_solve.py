@@ -155,6 +155,7 @@ triangular_solve = op(
     example="tenora.triangular_solve(tenora.ones(2, 1), tenora.eye(2)).solution",
     method=True,
     result=("solution", "cloned_coefficient"),
+    out=True,
 )
 
 
@@ -235,6 +236,7 @@ linalg_solve_ex = op(
     example="tenora.linalg.solve_ex(tenora.eye(2), tenora.ones(2)).result",
     public="linalg.solve_ex",
     result=("result", "info"),
+    out=True,
 )
 linalg_solve = op(
     "linalg_solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor",
@@ -284,6 +286,7 @@ linalg_inv_ex = op(
     example="tenora.linalg.inv_ex(tenora.eye(2)).inverse",
     public="linalg.inv_ex",
     result=("inverse", "info"),
+    out=True,
 )
 linalg_inv = op(
     "linalg_inv(A: Tensor) -> Tensor",
@@ -400,6 +403,7 @@ linalg_slogdet = op(
     example="tenora.linalg.slogdet(tenora.eye(2)).logabsdet",
     public="linalg.slogdet",
     result=("sign", "logabsdet"),
+    out=True,
 )
 slogdet = op(
     "slogdet(input: Tensor) -> (Tensor, Tensor)",
@@ -481,6 +485,7 @@ linalg_lu_solve = op(
     doc="X with A X = B (or X A = B, or with A^H) from the factors of linalg.lu_factor.",
     example="tenora.linalg.lu_solve(*tenora.linalg.lu_factor(tenora.eye(2)), tenora.ones(2, 1))",
     public="linalg.lu_solve",
+    out=True,
 )
 lu_solve = op(
     "lu_solve(b: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor",
@@ -494,6 +499,7 @@ lu_solve = op(
     example="tenora.lu_solve(tenora.ones(2, 1), *tenora.linalg.lu_factor(tenora.eye(2)))",
     method=True,
     renames="linalg.lu_solve",
+    out=True,
 )
 
 
@@ -515,6 +521,7 @@ cholesky_solve = op(
     doc="A^-1 input from the Cholesky factor of A.",
     example="tenora.cholesky_solve(tenora.ones(2, 1), tenora.eye(2))",
     method=True,
+    out=True,
 )
 
 
@@ -538,4 +545,5 @@ cholesky_inverse = op(
     doc="The inverse of a matrix from its Cholesky factor.",
     example="tenora.cholesky_inverse(tenora.eye(2))",
     method=True,
+    out=True,
 )

@@ -275,4 +275,5 @@ renorm = op(
     example="tenora.renorm(tenora.tensor([[3.0, 4.0], [0.1, 0.2]]), 2, 0, 1.0)",
     method=True,
     inplace=True,
+    out=True,
 )

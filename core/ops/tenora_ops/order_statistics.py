@@ -134,6 +134,7 @@ median = op(
     doc="The lower of the two middle elements of all; NaN where there is one. Equal ones share the gradient.",
     example="tenora.median(tenora.tensor([1.0, 5.0, 3.0, 4.0]))",
     method=True,
+    out=True,
 )
 nanmedian = op(
     "nanmedian(input: Tensor) -> Tensor",
@@ -148,6 +149,7 @@ nanmedian = op(
     doc="median of the elements that are not NaN.",
     example="tenora.nanmedian(tenora.tensor([1.0, float('nan'), 3.0]))",
     method=True,
+    out=True,
 )
 
 
@@ -183,6 +185,7 @@ median_dim = op(
     public="median",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 nanmedian_dim = op(
     "nanmedian_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
@@ -195,6 +198,7 @@ nanmedian_dim = op(
     public="nanmedian",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 
 
@@ -234,6 +238,7 @@ kthvalue = op(
     example="tenora.kthvalue(tenora.tensor([3, 1, 2]), 2)",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 msort = op(
     "msort(input: Tensor) -> Tensor",
@@ -288,6 +293,7 @@ mode = op(
     example="tenora.mode(tenora.tensor([3, 1, 3, 2]))",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 
 # ---- quantiles ----
@@ -421,6 +427,7 @@ quantile = op(
     doc="The element, or between two, at rank q (n - 1) of the sorted row; NaN where there is one.",
     example="tenora.quantile(tenora.tensor([1.0, 2.0, 4.0]), 0.25)",
     method=True,
+    out=True,
 )
 nanquantile = op(
     f"nanquantile({QUANTILE}) -> Tensor",
@@ -436,4 +443,5 @@ nanquantile = op(
     doc="quantile of the elements that are not NaN.",
     example="tenora.nanquantile(tenora.tensor([1.0, float('nan'), 4.0]), 0.25)",
     method=True,
+    out=True,
 )

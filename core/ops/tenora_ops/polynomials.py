@@ -78,6 +78,7 @@ def _polynomial(
         doc=doc,
         example=f"tenora.special.{name}(tenora.tensor([0.25, 0.5]), 3)",
         public=f"special.{name}",
+        out=True,
     )
 
 

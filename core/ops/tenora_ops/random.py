@@ -129,6 +129,7 @@ rand = op(
     ),
     doc="Uniform numbers in [0, 1).",
     example="tenora.rand(2, 3)",
+    out=True,
 )
 
 
@@ -157,6 +158,7 @@ randn = op(
     doc="Standard normal numbers (Box-Muller).",
     example="tenora.randn(2, 3)",
     tolerance="transcendental",
+    out=True,
 )
 
 
@@ -218,6 +220,7 @@ randint = op(
     oracle=_randint_oracle,
     doc="Whole numbers in [low, high).",
     example="tenora.randint(0, 10, (3,))",
+    out=True,
 )
 randint_high = op(
     f"randint_high(high: int, {INTEGER}) -> Tensor",
@@ -236,6 +239,7 @@ randint_high = op(
     doc="Whole numbers in [0, high).",
     example="tenora.randint(10, (3,))",
     public="randint",
+    out=True,
 )
 
 
@@ -264,6 +268,7 @@ randperm = op(
     oracle=_randperm_oracle,
     doc="The numbers 0 to n - 1 in random order.",
     example="tenora.randperm(5)",
+    out=True,
 )
 
 

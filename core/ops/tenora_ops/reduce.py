@@ -193,6 +193,7 @@ max = op(
     doc="The largest element of all.",
     example="tenora.max(tenora.tensor([1, 5, 3]))",
     method=True,
+    out=True,
 )
 min = op(
     "min(input: Tensor) -> Tensor",
@@ -208,6 +209,7 @@ min = op(
     doc="The smallest element of all.",
     example="tenora.min(tenora.tensor([1, 5, 3]))",
     method=True,
+    out=True,
 )
 
 
@@ -261,6 +263,7 @@ max_other = op(
     example="tenora.max(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
     public="max",
     method=True,
+    out=True,
 )
 min_other = op(
     "min_other(input: Tensor, other: Tensor) -> Tensor",
@@ -286,6 +289,7 @@ min_other = op(
     example="tenora.min(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
     public="min",
     method=True,
+    out=True,
 )
 
 
@@ -320,6 +324,7 @@ max_dim = op(
     public="max",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 min_dim = op(
     "min_dim(input: Tensor, dim: int, keepdim: bool = False) -> (Tensor, Tensor)",
@@ -338,6 +343,7 @@ min_dim = op(
     public="min",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 any = op(
     "any(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
@@ -403,6 +409,7 @@ var = op(
     doc="Mean squared distance from the mean, over n - correction.",
     example="tenora.var(tenora.tensor([1.0, 2.0, 4.0]))",
     method=True,
+    out=True,
 )
 var_unbiased = op(
     "var_unbiased(input: Tensor, dim: int[]? = None, unbiased: bool = True, keepdim: bool = False) -> Tensor",
@@ -423,6 +430,7 @@ var_unbiased = op(
     example="tenora.var(tenora.tensor([1.0, 2.0, 4.0]), unbiased=False)",
     public="var",
     method=True,
+    out=True,
 )
 std = op(
     "std(input: Tensor, dim: int[]? = None, *, correction: float? = 1.0, keepdim: bool = False) -> Tensor",
@@ -435,6 +443,7 @@ std = op(
     doc="Square root of var.",
     example="tenora.std(tenora.tensor([1.0, 2.0, 4.0]))",
     method=True,
+    out=True,
 )
 std_unbiased = op(
     "std_unbiased(input: Tensor, dim: int[]? = None, unbiased: bool = True, keepdim: bool = False) -> Tensor",
@@ -457,6 +466,7 @@ std_unbiased = op(
     example="tenora.std(tenora.tensor([1.0, 2.0, 4.0]), unbiased=False)",
     public="std",
     method=True,
+    out=True,
 )
 
 
@@ -496,6 +506,7 @@ logsumexp = op(
     doc="log(sum(exp(x))) without overflow.",
     example="tenora.logsumexp(tenora.tensor([1.0, 2.0]), 0)",
     method=True,
+    out=True,
 )
 cumsum = op(
     "cumsum(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",

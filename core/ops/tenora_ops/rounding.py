@@ -98,6 +98,7 @@ div_mode = op(
     example="tenora.div(tenora.tensor([7, -7]), 2, rounding_mode='trunc')",
     public="div",
     method=True,
+    out=True,
 )
 
 sign = op(
@@ -128,6 +129,7 @@ sgn = op(
     example="tenora.sgn(tenora.tensor([3.0, 0.0, -2.0]))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 maximum = op(
@@ -269,6 +271,7 @@ frac = op(
     example="tenora.frac(tenora.tensor([1.5, -1.25]))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 clamp = op(

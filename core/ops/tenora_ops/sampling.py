@@ -251,6 +251,7 @@ normal_mean = op(
     doc="Normal numbers of given means.",
     example="tenora.normal(tenora.tensor([0.0, 100.0]), 0.1)",
     public="normal",
+    out=True,
 )
 normal_size = op(
     "normal_size(mean: float, std: float, size: int[], *, generator: Generator? = None, dtype: dtype? = None, "
@@ -270,6 +271,7 @@ normal_size = op(
     doc="Normal numbers of one mean and deviation, of a given size.",
     example="tenora.normal(0.0, 1.0, (2, 3))",
     public="normal",
+    out=True,
 )
 normal_std = op(
     "normal_std(mean: Tensor | Scalar, std: Tensor, *, generator: Generator? = None) -> Tensor",
@@ -288,6 +290,7 @@ normal_std = op(
     doc="Normal numbers of given means and deviations.",
     example="tenora.normal(0.0, tenora.tensor([1.0, 10.0]))",
     public="normal",
+    out=True,
 )
 
 

@@ -281,4 +281,5 @@ multinomial = op(
     doc="Categories drawn by their weights, with or without replacement, for each row.",
     example="tenora.multinomial(tenora.tensor([0.0, 3.0, 1.0]), 2)",
     method=True,
+    out=True,
 )

@@ -157,6 +157,7 @@ cummax = op(
     example="tenora.cummax(tenora.tensor([1, 3, 2]), 0).values",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 cummin = op(
     "cummin(input: Tensor, dim: int) -> (Tensor, Tensor)",
@@ -171,6 +172,7 @@ cummin = op(
     example="tenora.cummin(tenora.tensor([1, 3, 2]), 0).values",
     method=True,
     result=("values", "indices"),
+    out=True,
 )
 
 
@@ -204,6 +206,7 @@ logcumsumexp = op(
     doc="Logarithm of the running sum of exponentials along a dim, without overflow.",
     example="tenora.logcumsumexp(tenora.tensor([1.0, 2.0]), 0)",
     method=True,
+    out=True,
 )
 
 

@@ -114,6 +114,7 @@ searchsorted = op(
     oracle=_searched,
     doc="Where values belong in the sorted rows of the last dim: before equal elements, or behind them with right.",
     example="tenora.searchsorted(tenora.tensor([1, 3, 5]), tenora.tensor([3, 4]))",
+    out=True,
 )
 bucketize = op(
     "bucketize(input: Tensor | Scalar, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor",
@@ -130,6 +131,7 @@ bucketize = op(
     oracle=lambda values, row, out_int32=False, right=False: _searched(row, values, out_int32, right),
     doc="The bucket of each value between sorted boundaries; on a boundary the lower, with right the upper one.",
     example="tenora.bucketize(tenora.tensor([2, 3]), tenora.tensor([1, 3, 5]))",
+    out=True,
 )
 
 

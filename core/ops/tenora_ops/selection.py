@@ -150,6 +150,7 @@ addcmul = op(
     example="tenora.addcmul(tenora.tensor([1.0]), tenora.tensor([2.0]), tenora.tensor([3.0]), value=0.5)",
     method=True,
     inplace=True,
+    out=True,
 )
 
 addcdiv = op(
@@ -171,4 +172,5 @@ addcdiv = op(
     example="tenora.addcdiv(tenora.tensor([1.0]), tenora.tensor([2.0]), tenora.tensor([4.0]), value=0.5)",
     method=True,
     inplace=True,
+    out=True,
 )

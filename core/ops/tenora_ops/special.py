@@ -198,6 +198,7 @@ zeta = op(
     doc="Hurwitz's zeta function, the sum of (other + n)^-input over n >= 0, for other > 0.",
     example="tenora.special.zeta(tenora.tensor([2.0]), tenora.tensor([1.0]))",
     public="special.zeta",
+    out=True,
 )
 
 
@@ -250,6 +251,7 @@ polygamma = op(
     oracle=lambda n, x: special.polygamma(n, x),
     doc="The n-th derivative of digamma, (-1)^(n + 1) n! zeta(n + 1, x); for n > 1 NaN below -10.",
     example="tenora.polygamma(1, tenora.tensor([0.5, 4.0]))",
+    out=True,
 )
 
 
@@ -278,6 +280,7 @@ mvlgamma = op(
     example="tenora.mvlgamma(tenora.tensor([2.0, 4.0]), 2)",
     method=True,
     inplace=True,
+    out=True,
 )
 
 # ---- error functions ----
@@ -503,4 +506,5 @@ i1 = op(
     doc="The modified Bessel function of the first kind of order 1.",
     example="tenora.special.i1(tenora.tensor([0.0, 2.0]))",
     public="special.i1",
+    out=True,
 )

@@ -122,6 +122,7 @@ aminmax = op(
     example="tenora.aminmax(tenora.tensor([3, 1, 2]))",
     method=True,
     result=("min", "max"),
+    out=True,
 )
 
 
@@ -159,6 +160,7 @@ var_mean = op(
     oracle=lambda x, dim=None, correction=1, keepdim=False: _moments(x, dim, keepdim, correction, False),
     doc="var and mean.",
     example="tenora.var_mean(tenora.tensor([1.0, 2.0, 4.0]))",
+    out=True,
 )
 var_mean_unbiased = op(
     f"var_mean_unbiased({UNBIASED}) -> (Tensor, Tensor)",
@@ -173,6 +175,7 @@ var_mean_unbiased = op(
     doc="var_mean with correction 1 or 0.",
     example="tenora.var_mean(tenora.tensor([1.0, 2.0, 4.0]), 0, False)",
     public="var_mean",
+    out=True,
 )
 std_mean = op(
     f"std_mean({CORRECTED}) -> (Tensor, Tensor)",
@@ -184,6 +187,7 @@ std_mean = op(
     oracle=lambda x, dim=None, correction=1, keepdim=False: _moments(x, dim, keepdim, correction, True),
     doc="std and mean.",
     example="tenora.std_mean(tenora.tensor([1.0, 2.0, 4.0]))",
+    out=True,
 )
 std_mean_unbiased = op(
     f"std_mean_unbiased({UNBIASED}) -> (Tensor, Tensor)",
@@ -198,6 +202,7 @@ std_mean_unbiased = op(
     doc="std_mean with correction 1 or 0.",
     example="tenora.std_mean(tenora.tensor([1.0, 2.0, 4.0]), 0, False)",
     public="std_mean",
+    out=True,
 )
 
 
@@ -377,6 +382,7 @@ histc = op(
     doc="How many elements are in each of `bins` equal bins from min to max; of the data where both are equal.",
     example="tenora.histc(tenora.tensor([1.0, 2.0, 1.0]), 4, 0, 3)",
     method=True,
+    out=True,
 )
 
 

@@ -93,6 +93,7 @@ gcd = op(
     example="tenora.gcd(tenora.tensor([12, 9]), tenora.tensor([8, 6]))",
     method=True,
     inplace=True,
+    out=True,
 )
 lcm = op(
     "lcm(input: Tensor, other: Tensor) -> Tensor",
@@ -108,6 +109,7 @@ lcm = op(
     example="tenora.lcm(tenora.tensor([4, 6]), tenora.tensor([6, 8]))",
     method=True,
     inplace=True,
+    out=True,
 )
 
 
@@ -452,4 +454,5 @@ nan_to_num = op(
     example="tenora.nan_to_num(tenora.tensor([float('nan'), float('inf'), 1.0]))",
     method=True,
     inplace=True,
+    out=True,
 )
