@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from tenora_engine import _engine
 from tenora_ops.formula import ops
-from tenora_ops.lazy import np
+from tenora_ops.fractional_pool_cases import by_definition, few, planes
 from tenora_ops.record import Family, op
-from tenora_ops.samples import Domain, Draw, Sample, sample
+from tenora_ops.samples import Domain
 
 FRACTIONAL = Family(
     "fractional_pool", "", "", "", lambda draw: [], ("float32", "float64"), Domain(distinct=True, gap=0.01)
@@ -125,61 +124,6 @@ def _form(n: int) -> Any:
     return run
 
 
-def _by_definition(n: int, x: Any, kernel_size: Any, output_size: Any, samples: Any) -> Any:
-    """Plane by plane, window by window."""
-    whole = x if x.ndim == n + 2 else x[None]
-    kernel, out = ([v] * n if isinstance(v, int) else list(v) for v in (kernel_size, output_size))
-    best = np.zeros((*whole.shape[:2], *out), x.dtype)
-    places = np.zeros(best.shape, np.int64)
-    for plane in np.ndindex(*whole.shape[:2]):
-        starts = []
-        for d in range(n):
-            u = samples[plane][n - 1 - d if n == 2 else d]
-            size = whole.shape[2 + d]
-            step = (size - kernel[d]) / max(out[d] - 1, 1)
-            line = [int((i + u) * step) - int(u * step) for i in range(out[d] - 1)]
-            starts.append([*line, size - kernel[d]])
-        for spot in np.ndindex(*out):
-            corner = [starts[d][spot[d]] for d in range(n)]
-            window = whole[plane][tuple(slice(c, c + k) for c, k in zip(corner, kernel, strict=True))]
-            inner = np.unravel_index(np.argmax(window), window.shape)
-            at = [int(c + i) for c, i in zip(corner, inner, strict=True)]
-            best[(*plane, *spot)] = whole[plane][tuple(at)]
-            places[(*plane, *spot)] = np.ravel_multi_index(at, whole.shape[2:])
-    return (best, places) if x.ndim == n + 2 else (best[0], places[0])
-
-
-def _planes(n: int) -> Any:
-    def samples(draw: Draw) -> Iterable[Sample]:
-        rows: list[tuple[tuple[int, ...], Any, Any]] = [
-            ((2, 3, 7, 6, 5)[: n + 2], 2, 3),
-            ((1, 2, 8, 9, 6)[: n + 2], 3, (4, 3, 2)[:n]),
-            ((1, 1, 5, 5, 5)[: n + 2], (2, 1, 2)[:n], (2, 4, 1)[:n]),
-            ((3, 6, 7, 8)[: n + 1], 2, 4),
-            ((2, 1, 4, 4, 4)[: n + 2], 1, 3),
-            ((1, 2, 7, 7, 7)[: n + 2], 6, 1),
-        ]
-        found = []
-        for shape, kernel, out in rows:
-            planes = shape[:2] if len(shape) == n + 2 else (1, shape[0])
-            drawn = draw.array(*planes, n, domain=Domain(0.0, 0.99))
-            found.append(sample(draw.array(*shape), kernel, out, _random_samples=drawn))
-        return found
-
-    return samples
-
-
-def _few(n: int) -> Any:
-    """Planes small enough for differences of every element."""
-
-    def samples(draw: Draw) -> Iterable[Sample]:
-        planes = 4 - n
-        drawn = draw.array(1, planes, n, domain=Domain(0.0, 0.99))
-        return [sample(draw.array(1, planes, *[3] * n), 2, 4 - n, _random_samples=drawn)]
-
-    return samples
-
-
 def _declare(n: int) -> None:
     text = (
         "(input: Tensor, kernel_size: int[], output_size: int[]? = None, output_ratio: float? = None, "
@@ -191,9 +135,9 @@ def _declare(n: int) -> None:
         f"{name}{text} -> Tensor",
         family=FRACTIONAL,
         python=_form(n),
-        samples=_planes(n),
-        gradient_samples=_few(n),
-        oracle=lambda x, kernel, out, _random_samples: _by_definition(n, x, kernel, out, _random_samples)[0],
+        samples=planes(n),
+        gradient_samples=few(n),
+        oracle=lambda x, kernel, out, _random_samples: by_definition(n, x, kernel, out, _random_samples)[0],
         doc="The largest element of each of drawn, overlapping windows of one size.",
         example=f"tenora.nn.functional.{name}(tenora.ones(1, 1, {ones}), 2, 2)",
         public=f"nn.functional.{name}",
@@ -202,9 +146,9 @@ def _declare(n: int) -> None:
         f"{name}_with_indices{text} -> Tensor[]",
         family=FRACTIONAL,
         python=_with_indices(n),
-        samples=_planes(n),
-        gradient_samples=_few(n),
-        oracle=lambda x, kernel, out, _random_samples: _by_definition(n, x, kernel, out, _random_samples),
+        samples=planes(n),
+        gradient_samples=few(n),
+        oracle=lambda x, kernel, out, _random_samples: by_definition(n, x, kernel, out, _random_samples),
         doc="fractional_max_pool and the positions of its elements in the flattened spatial dims.",
         example=f"tenora.nn.functional.{name}_with_indices(tenora.ones(1, 1, {ones}), 2, 2)",
         public=f"nn.functional.{name}_with_indices",
