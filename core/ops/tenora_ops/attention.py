@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import need_rank
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.losses_margin import spread
@@ -157,6 +158,8 @@ def _scaled_dot_product_attention(
     scale: float | None,
     enable_gqa: bool,
 ) -> Any:
+    for operand in (query, key, value):
+        need_rank("scaled_dot_product_attention", operand, 2)
     if is_causal and attn_mask is not None:
         raise RuntimeError(
             "[scaled_dot_product_attention] two masks: got attn_mask and is_causal=True, expected one of them. "

@@ -184,6 +184,8 @@ def matrix_norm(A: Any, order: Any, dim: Sequence[int], keepdim: bool, dtype: An
         inner, outer = (rows, columns) if abs(order) == 1 else (columns, rows)
         sums = ops.sum(ops.abs(A), [inner], keepdim)
         place = outer if keepdim or outer < inner else outer - 1
+        if order > 0 and not A.shape[outer]:
+            return ops.sum(sums, [place], keepdim)  # of nothing: 0
         return (ops.amax if order > 0 else ops.amin)(sums, [place], keepdim)
     if order not in ("nuc", 2, -2):
         raise errors.ArgumentValueError(
@@ -191,7 +193,7 @@ def matrix_norm(A: Any, order: Any, dim: Sequence[int], keepdim: bool, dtype: An
         )
     rest = [d for d in range(A.ndim) if d not in (rows, columns)]
     values = ops.linalg_svdvals(ops.permute(A, [*rest, rows, columns]))
-    if order == "nuc":
+    if order == "nuc" or (order == 2 and not values.shape[-1]):  # of nothing: 0
         result = ops.sum(values, [-1])
     else:
         result = (ops.amax if order > 0 else ops.amin)(values, [-1])

@@ -154,7 +154,7 @@ def _named_norm(input: Any, p: str, dim: Any, keepdim: bool, dtype: Any) -> Any:
         raise RuntimeError(
             f"[norm] unknown p: got {p!r}, expected a number, 'fro' or 'nuc'. Pass one of these."
         )
-    if dim is None and input.ndim != 2:
+    if (dim is None and input.ndim != 2) or input.ndim < 2:
         raise RuntimeError(
             f"[norm] the nuclear norm is one of matrices: got {input.ndim} dims, expected 2. Name two dims."
         )

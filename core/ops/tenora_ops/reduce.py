@@ -432,11 +432,19 @@ var_unbiased = op(
     method=True,
     out=True,
 )
+
+
+def _root(variance: Any) -> Any:
+    """The square root, with gradient 0 where there is no variance (PyTorch's)."""
+    none = ops.eq(variance, 0)
+    return ops.where(none, variance, ops.sqrt(ops.where(none, 1, variance)))
+
+
 std = op(
     "std(input: Tensor, dim: int[]? = None, *, correction: float? = 1.0, keepdim: bool = False) -> Tensor",
     family=STATISTIC,
     samples=corrections,
-    composite=lambda x, dim, correction, keepdim: ops.sqrt(_variance(x, dim, correction, keepdim)),
+    composite=lambda x, dim, correction, keepdim: _root(_variance(x, dim, correction, keepdim)),
     oracle=lambda x, dim=None, correction=1, keepdim=False: reduced(
         lambda row: math.sqrt(variance(row, correction)), x, dim, keepdim
     ),
@@ -456,9 +464,7 @@ std_unbiased = op(
         sample(draw.array(1, 2, 3, 3, 2), 3),
         sample(draw.array(60), unbiased=False),
     ],
-    composite=lambda x, dim, unbiased, keepdim: ops.sqrt(
-        _variance(x, dim, 1.0 if unbiased else 0.0, keepdim)
-    ),
+    composite=lambda x, dim, unbiased, keepdim: _root(_variance(x, dim, 1.0 if unbiased else 0.0, keepdim)),
     oracle=lambda x, dim=None, unbiased=True, keepdim=False: reduced(
         lambda row: math.sqrt(variance(row, 1.0 if unbiased else 0.0)), x, dim, keepdim
     ),

@@ -261,7 +261,8 @@ diff = op(
 def _areas(y: Any, widths: Any, dim: int) -> Any:
     """The trapezoids between neighbours; integers become floating."""
     length = max(y.shape[dim] - 1, 0)
-    return (ops.narrow(y, dim, 1, length) + ops.narrow(y, dim, 0, length)) * 0.5 * widths
+    later = ops.narrow(y, dim, min(1, y.shape[dim]), length)
+    return (later + ops.narrow(y, dim, 0, length)) * 0.5 * widths
 
 
 def _widths(op: str, y: Any, x: Any, dim: int) -> Any:

@@ -212,7 +212,8 @@ def _cov(input: Any, correction: int, fweights: Any, aweights: Any) -> Any:
         raise RuntimeError(
             f"[cov] too many dimensions: got {input.ndim}, expected at most 2. Reshape it to a matrix."
         )
-    rows = ops.reshape(input, (-1, input.shape[-1] if input.ndim else 1))  # (variables, observations)
+    wanted = (input.shape[0] if input.ndim == 2 else 1, input.shape[-1] if input.ndim else 1)
+    rows = ops.reshape(input, wanted)  # (variables, observations)
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         rows = ops.to(rows, _engine.default_dtype())
     weights = _weights(rows, fweights, aweights)
@@ -313,12 +314,12 @@ corrcoef = op(
 
 
 # ---- histograms ----
-def _range(op: str, input: Any, low: float, high: float) -> tuple[float, float]:
-    """The bounds, those of the data where both are equal."""
+def _range(op: str, input: Any, low: float, high: float, room: float = 1.0) -> tuple[float, float]:
+    """The bounds, those of the data where both are equal; `room` on both sides of equal data, 0 to 1 without any."""
     if low == high and input.numel():
         low, high = float(ops.amin(input)), float(ops.amax(input))
     if low == high:
-        low, high = low - 1, high + 1
+        low, high = low - room, high + (room or 1.0)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise RuntimeError(
             f"[{op}] range is not finite: got {low} to {high}, expected numbers. Pass min and max."
@@ -398,7 +399,7 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
     if isinstance(bins, int):
         if range is not None and (not isinstance(range, list | tuple) or len(range) != 2):
             raise RuntimeError(f"[histogram] range: got {range}, expected two numbers. Pass (min, max).")
-        low, high = _range("histogram", flat, *(range or (0.0, 0.0)))
+        low, high = _range("histogram", flat, *(range or (0.0, 0.0)), room=0.5 if flat.numel() else 0.0)
         edges = ops.to(
             ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=input.device), input.dtype
         )
