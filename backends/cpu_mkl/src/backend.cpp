@@ -126,6 +126,7 @@ struct Table {
         add_scans(kernels);
         add_sorts(kernels);
         add_indexing(kernels);
+        add_folds(kernels);
         add_random(kernels);
         add_matmul(kernels);
         add_fused(kernels);

@@ -23,6 +23,7 @@ void add_reductions(Kernels& kernels);
 void add_scans(Kernels& kernels);
 void add_sorts(Kernels& kernels);
 void add_indexing(Kernels& kernels);
+void add_folds(Kernels& kernels);
 void add_random(Kernels& kernels);
 void add_matmul(Kernels& kernels);
 void add_fused(Kernels& kernels);

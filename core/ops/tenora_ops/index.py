@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_engine import _engine
 from tenora_ops.checks import need_indices, wrap_dim
 from tenora_ops.formula import max_number, min_number, ops, sum_to
 from tenora_ops.lazy import np
@@ -233,9 +234,10 @@ def _add_rows(x: Any, dim: Any, index: Any, src: Any) -> Any:
     """x with the slices of src added at the indices of a dim; a last dim of size 1 is there for a 0-d x."""
     dim = (dim + x.ndim) % max_number(x.ndim, 1)
     target, source = ops.unsqueeze(x, -1), ops.unsqueeze(src, -1)
-    rows = [ops.reshape(index, (-1,))]
-    moved = ops.index_put(ops.transpose(target, 0, dim), ops.transpose(source, 0, dim), rows, accumulate=True)
-    return ops.squeeze(ops.transpose(moved, 0, dim), -1)
+    rows = ops.to(ops.reshape(index, (-1,)), _engine.int64)
+    places = ops.expand_as(rows, ops.transpose(source, dim, -1))
+    places = ops.transpose(places, dim, -1)  # the same index for all of a slice
+    return ops.squeeze(ops.scatter_add(target, dim, places, source), -1)
 
 
 def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> Any:
@@ -247,6 +249,8 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> 
             f"[index_add] source does not fit: got shape {tuple(source.shape)}, expected {tuple(wanted)}. "
             "Give a slice for every index."
         )
+    if not source.numel():
+        ops.index_select(input, dim, index)  # refuses an index beyond the dim, which nothing else would read
     if not input.ndim:
         whole = _add_rows(ops.reshape(input, (1,)), 0, index, ops.reshape(source, (-1,)) * alpha)
         return ops.reshape(whole, ())

@@ -104,12 +104,37 @@ def _reduced(input: Any, index: Any, src: Any, dim: int, reduce: str, include_se
         counts = ops.scatter_add(_ones(include_self, input), dim, index, ops.ones_like(src))
         counts = ops.maximum(counts, 1)
         return ops.div(total, counts) if input.dtype.is_floating_point else ops.floor_divide(total, counts)
-    bounds = ops.scatter_add(ops.zeros_like(input), dim, index, ops.zeros_like(src))  # refuses a wrong index
-    flat = ops.reshape(ops.contiguous(start), (-1,))
+    return ops.scatter_fold(start, dim, index, src, reduce)
+
+
+def _fold(input: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    flat = ops.reshape(ops.contiguous(input), (-1,))
     values = ops.reshape(ops.contiguous(src), (-1,))
     return ops.reshape(
-        _segments(reduce, flat, _flat_targets(input.shape, dim, index), values), tuple(bounds.shape)
+        _segments(reduce, flat, _flat_targets(input.shape, dim, index), values), tuple(input.shape)
     )
+
+
+scatter_fold = op(
+    "scatter_fold(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str) -> Tensor",
+    family=REDUCING,
+    dtype="scatter",
+    shape="scatter",
+    prepare="preload",
+    dtypes=("int64", "float32", "float64"),
+    function=_fold,
+    differentiable=False,
+    tolerance="reduction",
+    samples=lambda draw: [
+        sample(*s.arguments, reduce)
+        for s, reduce in zip(additions(draw), ("prod", "amax", "amin", "prod", "amax", "amin"), strict=True)
+        if s.arguments[2].size and s.arguments[0].ndim and s.arguments[2].shape == s.arguments[3].shape
+    ],
+    oracle=lambda x, dim, index, src, reduce: _reduced_by_definition(x, dim, index, src, reduce, True),
+    doc="input with src multiplied, or taken where it is larger or smaller, at the places that scatter writes.",
+    example="tenora.zeros(3).scatter_reduce(0, tenora.tensor([1, 1]), tenora.ones(2), 'amax')",
+    public="",
+)
 
 
 def _ones(filled: bool, like: Any) -> Any:
