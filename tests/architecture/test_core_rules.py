@@ -21,7 +21,6 @@ BACKENDS = PLANNED_BACKENDS | {path.parent.name for path in ROOT.glob("backends/
 ARRAYS_ALLOWED: dict[str, str] = {
     "core/engine/tenora_engine/_engine.pyi": "a stub: the types of what numpy() gives and from_numpy() takes",
     "core/frontend/tenora/formatting.py": "prints elements; what it computes are widths and digits",
-    "core/ops/tenora_ops/later.py": "a family of ops when one of its names is asked for",
     "core/ops/tenora_ops/lazy.py": "NumPy and SciPy at first use, for oracles and samples",
     "core/ops/tenora_ops/samples.py": "draws the sample inputs of tests and conformance",
 }
@@ -37,6 +36,7 @@ LAZY_ALLOWED: dict[str, str] = {
     "core/hooks/tenora_hooks/__init__.py": "pluggy comes with the first plugin (PEP 562)",
     "core/hooks/tenora_hooks/manager.py": "loads plugins, and pluggy with the first of them",
     "core/ops/tenora_ops/contraction.py": "opt_einsum, where installed, with the first einsum of three operands",
+    "core/ops/tenora_ops/later.py": "a family of ops when one of its names is asked for",
     "core/ops/tenora_ops/lazy.py": "NumPy and SciPy at first use, for oracles and samples",
     "core/ops/tenora_ops/samples.py": "ml_dtypes with the first bfloat16 sample",
 }
