@@ -116,6 +116,34 @@ print(*tenora_ops.public_function("probe").ops)
     assert run_fresh(program) == "probe_one probe_two"
 
 
+def test_reading_the_names_beside_threads_that_load() -> None:
+    program = """
+import sys, threading
+sys.setswitchinterval(1e-6)
+done, errors = threading.Event(), []
+def read():
+    while not done.is_set():
+        try:
+            tenora_ops.loaded_functions(); tenora_ops.record_module.registered()
+        except Exception as error:
+            errors.append(error); return
+tenora_ops.record_module = sys.modules["tenora_ops.record"]
+threads = [threading.Thread(target=read) for _ in range(3)]
+[t.start() for t in threads]
+import tenora_ops.distance, tenora_ops.polynomials  # beside later.load
+for family in later.LATER:
+    later.load(family)
+done.set(); [t.join() for t in threads]
+print(errors, callable(tenora.nn.functional.cosine_similarity))
+"""
+    assert run_fresh(program) == "[] True"
+
+
+def test_star_import_of_the_functions() -> None:
+    program = "names = {}\nexec('from tenora.nn.functional import *', names)\nprint('conv2d' in names, 'glu' in names)"
+    assert run_fresh(program) == "True True"
+
+
 def test_threads_that_ask_at_once_all_get_it() -> None:
     program = """
 import threading

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
 from tenora_engine import _engine
@@ -51,10 +51,9 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
 )
 from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.python_op import Overloads, PythonOp
-from tenora_ops.record import Record, module_of, record, registered_by
+from tenora_ops.record import Record, record, registered
 
 _PUBLIC: dict[str, OpFunction] = {}
-_published: set[str] = set()  # the records that have their faces; under later's lock
 
 
 def public_functions(module: str = "") -> dict[str, OpFunction]:
@@ -66,7 +65,7 @@ def public_functions(module: str = "") -> dict[str, OpFunction]:
 def loaded_functions(module: str = "") -> dict[str, OpFunction]:
     """Those of `public_functions` whose family has been loaded."""
     prefix = f"{module}." if module else ""
-    names = {name.removeprefix(prefix): f for name, f in _PUBLIC.items() if name.startswith(prefix)}
+    names = {name.removeprefix(prefix): f for name, f in tuple(_PUBLIC.items()) if name.startswith(prefix)}
     return {name: f for name, f in names.items() if "." not in name}
 
 
@@ -122,14 +121,17 @@ def call_function(op: str, operands: tuple[Any, ...], attributes: tuple[Any, ...
     return entry.function(**values)
 
 
-def _publish(unfinished: Set[str] = frozenset()) -> None:
-    """Gives the records that have come since the last time their faces; those of unfinished modules wait."""
+def _publish(family: str = "") -> None:
+    """Gives the records of a family their faces; "" for all families that every start loads.
+
+    One that another family has imported waits until it is asked for: it may be half imported, by another thread.
+    """
+    later_modules = {f"tenora_ops.{name}" for name in later.LATER}
     entries = [
         entry
-        for entry in registered_by("tenora_ops")
-        if entry.name not in _published and module_of(entry.name) not in unfinished
+        for entry, module in registered()
+        if (module == f"tenora_ops.{family}" if family else module not in later_modules)
     ]
-    _published.update(entry.name for entry in entries)
     for name, group in _grouped(entries, lambda entry: entry.public).items():
         function = _face(group[0].short, group, "function")
         for public in (name, *group[0].aliases):

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable
 from importlib import import_module
 from threading import RLock
 from typing import Any
@@ -57,8 +57,8 @@ LATER = (
 
 _lock = RLock()
 _loaded: set[str] = set()
-_loading: set[str] = set()  # the modules of families whose records are being made
-_publish: Callable[[Set[str]], None] = lambda unfinished: None  # noqa: E731 - `functions` says how, at start-up
+_loading: set[str] = set()  # families whose records are being made
+_publish: Callable[[str], None] = lambda family: None  # noqa: E731 - `functions` says how, at start-up
 
 
 class _Member:
@@ -78,12 +78,8 @@ _FAMILY_OF_OP: dict[str, str] = {}
 _FAMILY_OF_FUNCTION: dict[str, str] = {}
 
 
-def announce(publish: Callable[[Set[str]], None]) -> None:
-    """Tells the engine and Tensor what can be loaded.
-
-    `publish` gives the records that have come their faces, but not those of the modules it is handed: their other
-    overloads are still to come.
-    """
+def announce(publish: Callable[[str], None]) -> None:
+    """Tells the engine and Tensor what can be loaded; `publish` gives the records of a family their faces."""
     global _publish
     _publish = publish
     for family, names in FAMILIES.items():
@@ -100,16 +96,15 @@ def announce(publish: Callable[[Set[str]], None]) -> None:
 
 def load(family: str) -> None:
     """Registers and publishes a family, once."""
-    module = f"tenora_ops.{family}"
     with _lock:
-        if family in _loaded or module in _loading:  # the latter: its own code asks for one of its names
+        if family in _loaded or family in _loading:  # the latter: its own code asks for one of its names
             return
-        _loading.add(module)
+        _loading.add(family)
         try:
-            import_module(module)
+            import_module(f"tenora_ops.{family}")
         finally:
-            _loading.discard(module)
-        _publish(_loading)
+            _loading.discard(family)
+        _publish(family)
         _loaded.add(family)
 
 

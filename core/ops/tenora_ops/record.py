@@ -203,9 +203,9 @@ def record(name: str) -> Record:
     return _RECORDS[name]
 
 
-def registered_by(package: str) -> tuple[Record, ...]:
-    """The records that modules of a package have declared so far, in order; loads nothing."""
-    return tuple(e for e in _RECORDS.values() if _MODULES[e.name].startswith(f"{package}."))
+def registered() -> tuple[tuple[Record, str], ...]:
+    """The records so far and the modules that declared them, in order; loads nothing. Safe beside other threads."""
+    return tuple((entry, _MODULES[entry.name]) for entry in tuple(_RECORDS.values()))
 
 
 def module_of(name: str) -> str:
@@ -338,9 +338,8 @@ def _declaring(record: Callable[Fields, Record]) -> Callable[Fields, OpFunction]
         module = sys._getframe(1).f_globals["__name__"]
         if later.home_of(entry.name) not in ("", module):
             later.load_op(entry.name)  # so that a second op of an announced name is refused
-        function = _register(entry)
-        _MODULES[entry.name] = module
-        return function
+        _MODULES.setdefault(entry.name, module)  # before the record, which other threads then see
+        return _register(entry)
 
     return op
 

@@ -162,3 +162,4 @@ __all__ = [
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
+__all__ += [name for name in __dir__() if not name.startswith("_") and name not in __all__]
