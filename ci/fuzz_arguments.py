@@ -76,8 +76,13 @@ WRONG: list[Any] = [
     range(3),
 ]
 WRONG += [..., same, slice(None), np.float32(2), np.zeros(2), int]
+WRONG += ["1" * 1000, [[[]]], {1: 2}.keys(), memoryview(b"four"), np.float64("nan")]
+WRONG += [np.zeros(2, ">f4"), np.array([None]), np.zeros(2, "M8[s]")]
+NESTED: list[Any] = [1.0]
+NESTED.append(NESTED)
+WRONG.append(NESTED)
 #: Objects of which the calls may keep nothing: their reference counts are compared.
-WATCHED = [value for value in WRONG if type(value) in (object, Odd, dict, list)]
+WATCHED = [value for value in WRONG if type(value) in (object, Odd)]
 
 
 @functools.lru_cache(maxsize=32)
@@ -132,7 +137,9 @@ class Call:
         return [(holder, key) for holder, key in found if not isinstance(holder[key], api.Tensor)]
 
     def __str__(self) -> str:
-        shown = [show(v) for v in self.positional] + [f"{k}={show(v)}" for k, v in self.options.items()]
+        shown = [show(v) for v in self.positional] + [
+            f"{ascii(k)[1:-1]}={show(v)}" for k, v in self.options.items()
+        ]
         return ", ".join(shown)
 
 
@@ -220,10 +227,15 @@ class Arguments:
         """A Python number of any kind."""
         return self.random.choice([self.integer(), self.random.choice(FLOATS), True, 1 - 2j])
 
+    def wrong(self) -> Any:
+        """A value that hardly anything takes; one that can be written is the call's own."""
+        value = self.random.choice(WRONG)
+        return value.copy() if type(value) in (list, dict) else value
+
     def anything(self) -> Any:
         """A value of any type."""
         makers = (self.tensor, self.tensor, self.scalar, self.integer, self.integers)
-        return self.random.choice(WRONG) if self.chance(0.3) else self.random.choice(makers)()
+        return self.wrong() if self.chance(0.3) else self.random.choice(makers)()
 
     def index(self) -> Any:
         """What stands between brackets."""
@@ -243,7 +255,7 @@ class Arguments:
     def value(self, parameter: Parameter) -> Any:
         """An argument for a parameter, of its type or not."""
         if self.chance(0.06):
-            return self.random.choice(WRONG)
+            return self.wrong()
         kind = parameter.type
         if kind.endswith("?") or "None" in kind:
             if self.chance(0.4):
@@ -405,7 +417,7 @@ class Arguments:
 
     def no_tensor(self, tensor: Any) -> Any:
         """Another tensor, or none at all."""
-        kinds: list[Callable[[], Any]] = [self.tensor, self.scalar, lambda: self.random.choice(WRONG)]
+        kinds: list[Callable[[], Any]] = [self.tensor, self.scalar, self.wrong]
         return self.random.choice(kinds)()
 
     def mutate_pair(self, call: Call) -> None:
@@ -470,17 +482,19 @@ class Arguments:
                 "other",
                 "out",
                 "axis",
-                "no_such_option",
                 "inplace",
                 "reduction",
+                "no_such_option",
+                "\ud800",
+                "self",
             )
             call.options[self.random.choice(names)] = self.anything()
 
 
-def tensors_in(value: Any) -> Iterator[Any]:
-    """All tensors of a result or an argument."""
+def tensors_in(value: Any, depth: int = 0) -> Iterator[Any]:
+    """All tensors of a result or an argument; a list may hold itself."""
     if isinstance(value, api.Tensor):
         yield value
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, list | tuple) and depth < 4:
         for item in value:
-            yield from tensors_in(item)
+            yield from tensors_in(item, depth + 1)

@@ -20,21 +20,14 @@ import numpy as np
 import tenora
 import tenora_ops
 from fuzz_arguments import Arguments, Call, api, same, tensors_in
-from tenora import fft, linalg, special
-from tenora.nn import functional
 from tenora_ops.record import Record
 
-NAMESPACES: dict[str, Any] = {
-    "": tenora,
-    "linalg": linalg,
-    "fft": fft,
-    "special": special,
-    "nn.functional": functional,
-}
 SETTINGS = frozenset(
     {"fork_rng", "fallback", "set_backend_option", "set_default_backend", "set_default_device"}
     | {"set_default_dtype", "set_printoptions", "set_rng_state", "use_backend"}
 )
+#: Functions that write their operands: running statistics.
+WRITING = frozenset({"nn.functional.batch_norm", "nn.functional.instance_norm"})
 #: Members of Tensor that are Python's own, or would only be called on nonsense.
 PLAIN = frozenset(
     {"__class__", "__delattr__", "__dir__", "__doc__", "__getattribute__", "__getstate__", "__init__"}
@@ -115,8 +108,7 @@ class Face:
 
 def find(path: str) -> Any:
     """The object of a public name, as a user spells it after `tenora.`."""
-    module, _, name = path.rpartition(".")
-    return getattr(NAMESPACES[module], name)
+    return functools.reduce(getattr, path.split("."), tenora)
 
 
 def call_function(function: Any, call: Call, _: Arguments) -> Any:
@@ -200,12 +192,15 @@ def record_faces(record: Record) -> Iterator[Face]:
     on_tensor = functools.partial(with_tensor_first, draw, False)
     written = functools.partial(with_tensor_first, draw, True)
     function = find(record.public) if record.public else tenora_ops.REGISTERED[record.name]
-    shown = record.public if record.public == record.name or not record.public else f"{record.public}"
     suffix = "" if record.short == record.name else f" <{record.name}>"
     python = isinstance(function, types.FunctionType)
     if record.public:
         yield Face(
-            f"{shown}{suffix}", draw, functools.partial(call_function, function), not python, plain=python
+            f"{record.public}{suffix}",
+            draw,
+            functools.partial(call_function, function),
+            not python and record.public not in WRITING,
+            plain=python,
         )
     if record.method_name:
         yield Face(
@@ -298,7 +293,8 @@ def like(name: str) -> Record | None:
 
 def other_functions(covered: set[int]) -> Iterator[Face]:
     """Public functions that no record declares."""
-    for namespace, module in NAMESPACES.items():
+    for namespace in sorted({record.public.rpartition(".")[0] for record in tenora_ops.records()}):
+        module = find(namespace) if namespace else tenora
         for name in sorted(vars(module)):
             function = getattr(module, name)
             if name.startswith("_") or not callable(function) or isinstance(function, type):

@@ -45,6 +45,7 @@ SMALL = 4096  # elements up to which contents are compared
 BUGS = (SystemError, AssertionError, UnicodeError, RecursionError, NameError, UnboundLocalError)
 LIBC = ctypes.CDLL(None)
 CLEAR = re.compile(r"\[[^\]\n]+\] .")
+SHOWN = 3  # failures of a face that are printed
 LONG = 5000  # letters that nobody reads in a message
 #: Faces that no call reaches here, and why.
 UNANSWERED = {
@@ -328,8 +329,12 @@ def run(arguments: argparse.Namespace, names: list[str]) -> dict[tuple[str, int]
             backend = todo[done]
             for number, tally in done.result().items():
                 found[backend, number] = tally
-                for text in tally.failures:
+                for text in tally.failures[:SHOWN]:
                     print(f"FAILED [{backend}] {text}", flush=True)
+                if len(tally.failures) > SHOWN:
+                    print(
+                        f"FAILED [{backend}] {names[number]}: {len(tally.failures) - SHOWN} more", flush=True
+                    )
     return found
 
 
