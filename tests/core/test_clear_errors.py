@@ -138,6 +138,38 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RuntimeError,
         r"\[histogramdd\] wrong number of dim",
     ),
+    "attention of vectors": (
+        lambda: functional.scaled_dot_product_attention(f(1), f(1, 2), f(2, 1), None, 0.5, True),
+        RuntimeError,
+        r"\[scaled_dot_product_attention\] too few dimensions",
+    ),
+    "logspace from a text": (
+        lambda: api.logspace("1", 2, 3),
+        TypeError,
+        r"\[logspace\] start is wrong: got str",
+    ),
+    "whole numbers up to infinity": (
+        lambda: api.linspace(1, float("inf"), 3, dtype=api.int32),
+        RuntimeError,
+        r"\[linspace\] an end is wrong: got inf",
+    ),
+    "split by an infinite size": (lambda: api.split(f(3), (1, float("inf"))), TypeError, r"\[split\]"),
+    "a keyword that no text can spell": (
+        lambda: api.relu(f(3), **{"\ud800": 1}),
+        TypeError,
+        r"\[relu\] unknown keyword '.{1,2}ud800'",
+    ),
+    "a keyword of from_numpy that no text can spell": (
+        lambda: api.from_numpy(PAIR, **{"\ud800": 1}),
+        TypeError,
+        "unexpected keyword",
+    ),
+    "objects through DLPack": (
+        lambda: api.from_dlpack(np.array([None])),
+        BufferError,
+        r"\[from_dlpack\] the producer refuses",
+    ),
+    "self as a keyword": (lambda: api.block_diag(f(2), self=3), TypeError, r"\[block_diag\] type: .*'self'"),
     "resize_ by a list among numbers": (
         lambda: f(3).resize_(2, [3]),
         TypeError,
@@ -192,6 +224,11 @@ def test_the_message_names_the_op(backend: str, mistake: str) -> None:
     call, kind, text = MISTAKES[mistake]
     with pytest.raises(kind, match=text):
         call()
+
+
+def test_no_combination_of_very_many(backend: str) -> None:
+    """Nothing of that length is made on the way."""
+    assert api.combinations(f(0), 2**31).shape == (0, 2**31)
 
 
 def test_flags_of_unique_may_be_any_number(backend: str) -> None:

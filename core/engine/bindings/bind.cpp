@@ -92,7 +92,10 @@ struct Binder {
             }
         }
         const char* name = PyUnicode_AsUTF8(keyword);
-        if (!name) throw_python();
+        if (!name) {  // a lone surrogate names nothing
+            PyErr_Clear();
+            return nullptr;
+        }
         std::string_view wanted = name;
         if (wanted == "axis")
             wanted = "dim";  // NumPy's names, as PyTorch reads them

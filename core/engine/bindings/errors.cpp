@@ -189,8 +189,10 @@ std::string to_text(PyObject* unicode) {
     if (!PyUnicode_Check(unicode)) raise(PyExc_TypeError, "expected a str: got " + type_name(unicode));
     Py_ssize_t size = 0;
     const char* data = PyUnicode_AsUTF8AndSize(unicode, &size);
-    if (!data) throw_python();
-    return {data, size_t(size)};
+    if (data) return {data, size_t(size)};
+    PyErr_Clear();  // a lone surrogate
+    PyRef shown = own(PyUnicode_AsEncodedString(unicode, "utf-8", "backslashreplace"));
+    return {PyBytes_AS_STRING(shown.get()), size_t(PyBytes_GET_SIZE(shown.get()))};
 }
 
 std::string type_name(PyObject* object) {

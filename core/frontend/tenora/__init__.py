@@ -41,10 +41,6 @@ from tenora_engine import (
     Tensor,
     device,
     dtype,
-    from_dlpack,
-    from_numpy,
-    live,
-    promote_types,
 )
 
 from . import accelerator as _accelerator
@@ -57,12 +53,15 @@ from .creation import (
     empty,
     empty_like,
     eye,
+    from_dlpack,
+    from_numpy,
     full,
     full_like,
     linspace,
     logspace,
     ones,
     ones_like,
+    promote_types,
     rand,
     rand_like,
     randint,
@@ -78,6 +77,7 @@ from .formatting import set_printoptions
 from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
 from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .tensor_memory import live
 
 # Free functions are derived from the op records; the creation functions above wrap theirs with defaults.
 globals().update({name: value for name, value in _ops.loaded_functions().items() if name not in globals()})

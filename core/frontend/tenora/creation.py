@@ -6,14 +6,50 @@ the default floating dtype); without `device`, the default device.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from numbers import Number, Real
 from typing import Any
 
+import tenora_engine
 import tenora_ops
 from tenora_engine import Generator, Tensor, as_tensor_data, float64
 from tenora_engine import dtype as DType
 
 from .defaults import default_device, get_default_dtype
+
+
+def from_numpy(array: Any, copy: bool = False) -> Tensor:
+    """A tensor over the memory of an array, or over a copy of it.
+
+    >>> import numpy
+    >>> from_numpy(numpy.arange(3)).tolist()
+    [0, 1, 2]
+    """
+    return tenora_engine.from_numpy(array, copy)
+
+
+def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
+    """A tensor over the memory of any object that speaks DLPack, or of a capsule; BufferError where it refuses.
+
+    >>> import numpy
+    >>> from_dlpack(numpy.arange(3)).tolist()
+    [0, 1, 2]
+    """
+    try:
+        return tenora_engine.from_dlpack(ext_tensor, copy=copy)
+    except BufferError as error:
+        raise BufferError(f"[from_dlpack] the producer refuses: {error}") from error
+
+
+def promote_types(type1: DType, type2: DType) -> DType:
+    """The dtype that two dtypes meet in.
+
+    >>> import tenora
+    >>> tenora.promote_types(tenora.int64, tenora.float16)
+    tenora.float16
+    """
+    return tenora_engine.promote_types(type1, type2)
 
 
 def _finish(tensor: Tensor, requires_grad: bool) -> Tensor:
@@ -192,6 +228,9 @@ def arange(
 def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device: Any) -> Tensor:
     """Evenly spaced values of any dtype."""
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
+    for name, v in (("start", start), ("end", end)):
+        if not isinstance(v, Number):
+            raise TypeError(f"[{op}] {name} is wrong: got {type(v).__name__}, expected a number.")
     if steps < 0:
         raise RuntimeError(
             f"[{op}] negative dimension: got {steps} steps, expected 0 or more. Ask for none or more."
@@ -201,13 +240,23 @@ def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device
     if dtype is None or dtype.is_floating_point:
         return tenora_ops.linspace(start, end, steps, dtype=dtype, device=device)
     if not dtype.is_complex:  # the ends are cut first, as PyTorch does
-        line = tenora_ops.linspace(int(start), int(end), steps, dtype=float64, device=device)
+        ends = _whole(op, start), _whole(op, end)
+        line = tenora_ops.linspace(*ends, steps, dtype=float64, device=device)
         return tenora_ops.cast(line, dtype)
     start, end, part = complex(start), complex(end), dtype.to_real()
     return tenora_ops.complex(
         tenora_ops.linspace(start.real, end.real, steps, dtype=part, device=device),
         tenora_ops.linspace(start.imag, end.imag, steps, dtype=part, device=device),
     )
+
+
+def _whole(op: str, number: Any) -> int:
+    number = number.item() if isinstance(number, Tensor) else number
+    if not isinstance(number, Real) or not math.isfinite(number):
+        raise RuntimeError(
+            f"[{op}] an end is wrong: got {number}, expected a finite number for a whole dtype."
+        )
+    return int(math.trunc(number))
 
 
 def linspace(
@@ -255,7 +304,8 @@ def logspace(
     if dtype is None or dtype.is_floating_point or dtype.is_complex:
         exponents = _line("logspace", start, end, steps, dtype, place)
         return _finish(tenora_ops.pow(base, exponents), requires_grad)
-    wide = tenora_ops.pow(base, _line("logspace", int(start), int(end), steps, float64, place))
+    ends = _whole("logspace", start), _whole("logspace", end)
+    wide = tenora_ops.pow(base, _line("logspace", *ends, steps, float64, place))
     return _finish(tenora_ops.cast(wide, dtype), requires_grad)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tenora_engine import default_dtype as get_default_dtype
+from tenora_engine import default_dtype
 from tenora_engine import device as Device
 from tenora_engine import dtype as DType
 from tenora_engine import set_default_dtype as _set_default_dtype
@@ -18,6 +18,16 @@ __all__ = [
 ]
 
 _process: list[Device] = []  # empty or one device
+
+
+def get_default_dtype() -> DType:
+    """The floating dtype of new tensors without one.
+
+    >>> import tenora
+    >>> tenora.get_default_dtype()
+    tenora.float32
+    """
+    return default_dtype()
 
 
 def set_default_dtype(d: DType) -> None:

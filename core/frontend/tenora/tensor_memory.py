@@ -33,6 +33,18 @@ _TYPE_NAMES = {
 }
 
 
+def live() -> dict[str, int]:
+    """How many tensors, storages and graph nodes of the engine are alive, and their bytes.
+
+    >>> import tenora
+    >>> before = tenora.live()["tensors"]
+    >>> x = tenora.ones(3)
+    >>> tenora.live()["tensors"] - before
+    1
+    """
+    return tenora_engine.live()
+
+
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the tensor's type; with a dtype (or such a name), the tensor cast to it.
 
