@@ -141,7 +141,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "attention of vectors": (
         lambda: functional.scaled_dot_product_attention(f(1), f(1, 2), f(2, 1), None, 0.5, True),
         RuntimeError,
-        r"\[scaled_dot_product_attention\] too few dimensions",
+        r"\[scaled_dot_product_attention\] wrong number of dimensions",
     ),
     "logspace from a text": (
         lambda: api.logspace("1", 2, 3),

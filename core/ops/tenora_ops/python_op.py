@@ -79,7 +79,7 @@ class PythonOp:
                 return f"{parameter.name} is wrong: got {got}, expected {parameter.type}"
         return ""
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **options: Any) -> Any:
         if options:
             options = {self.synonyms.get(name, name): value for name, value in options.items()}
         try:
@@ -114,7 +114,7 @@ class Overloads:
         self.__name__ = self.__qualname__ = python[0].__name__
         self.__doc__ = doc
 
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
+    def __call__(self, /, *arguments: Any, **options: Any) -> Any:
         try:
             return self.native(*arguments, **options)
         except TypeError:

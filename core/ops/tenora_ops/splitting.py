@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterable
 from typing import Any
 
@@ -66,7 +67,7 @@ def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any,
 def _split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
     need_rank("split_with_sizes", input, 1)
     dim = wrap_dim("split_with_sizes", dim, input.ndim)
-    sizes = [int(size) for size in split_sizes]
+    sizes = [operator.index(size) for size in split_sizes]
     if sum(sizes) != input.shape[dim] or any(size < 0 for size in sizes):
         raise RuntimeError(
             f"[split_with_sizes] sizes do not add up: got {sizes}, expected a sum of {input.shape[dim]} (dimension "
