@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenora_engine import _engine
-from tenora_ops.checks import need_rank
+from tenora_ops.checks import need_rank, wrap_dim
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -26,24 +26,63 @@ KINDS = {
 }
 
 
-def _bounds(data: Any, lengths: Any, offsets: Any, axis: int, unsafe: bool) -> Any:
-    """The lengths of the segments, (..., segments)."""
+def _need_whole(name: str, value: Any) -> Any:
+    dtype = value.dtype
+    if dtype.is_floating_point or dtype.is_complex or dtype == _engine.bool:
+        raise RuntimeError(
+            f"[segment_reduce] {name} of a wrong dtype: got {dtype}, expected integers. Cast it."
+        )
+    if not value.ndim or (name == "offsets" and not value.shape[-1]):
+        raise RuntimeError(
+            f"[segment_reduce] too few {name}: got shape {tuple(value.shape)}, expected a row of them. Pass one."
+        )
+    return ops.to(value, _engine.int64)
+
+
+def _bounds(data: Any, lengths: Any, offsets: Any, axis: int) -> tuple[Any, Any]:
+    """The lengths of the segments and where the first one begins, (..., segments) and (..., 1) or 0."""
     if (lengths is None) == (offsets is None):
         raise RuntimeError(
             "[segment_reduce] segments: got lengths and offsets, or neither, expected one of them."
         )
-    lengths = ops.sub(offsets[..., 1:], offsets[..., :-1]) if lengths is None else lengths
+    start: Any = 0
+    if lengths is None:
+        offsets = _need_whole("offsets", offsets)
+        lengths, start = ops.sub(offsets[..., 1:], offsets[..., :-1]), offsets[..., :1]
+    else:
+        lengths = _need_whole("lengths", lengths)
     if tuple(lengths.shape[:-1]) != tuple(data.shape[: lengths.ndim - 1]) or lengths.ndim - 1 != axis:
         raise RuntimeError(
             f"[segment_reduce] segments do not fit: got shape {tuple(lengths.shape)} for data {tuple(data.shape)} "
             f"along axis {axis}, expected the sizes before the axis, then one dim. Check lengths."
         )
-    totals = ops.sum(lengths, -1).reshape(-1).tolist()
-    if not unsafe and any(t != data.shape[axis] for t in totals):
+    return lengths, start
+
+
+def _covers(lengths: Any, start: Any, size: int, unsafe: bool) -> bool:
+    """Whether the segments take up all of the `size` elements; those between offsets need not.
+
+    Raises:
+        RuntimeError: a segment is negative or lies outside, or lengths do not add up.
+    """
+    if lengths.numel() and ops.min(lengths).item() < 0:
         raise RuntimeError(
-            f"[segment_reduce] lengths do not add up: got sums {totals}, expected {data.shape[axis]}. Check lengths."
+            f"[segment_reduce] negative segment: got {ops.min(lengths).item()}, expected lengths of at least 0, "
+            "offsets that do not fall. Check them."
         )
-    return lengths
+    between = not isinstance(start, int)
+    first = ops.reshape(start, (-1,)).tolist() if between else [0]
+    totals = ops.reshape(ops.sum(lengths, -1) + (ops.squeeze(start, -1) if between else 0), (-1,)).tolist()
+    if between and any(f < 0 or t > size for f, t in zip(first, totals, strict=True)):
+        raise RuntimeError(
+            f"[segment_reduce] offsets outside: got {min(first)} to {max(totals)}, expected 0 to {size}. Check them."
+        )
+    whole = all(t == size for t in totals)
+    if not between and not whole and (not unsafe or max(totals) > size):
+        raise RuntimeError(
+            f"[segment_reduce] lengths do not add up: got sums {totals}, expected {size}. Check lengths."
+        )
+    return whole and not any(first)
 
 
 def _segment_reduce(
@@ -66,23 +105,37 @@ def _segment_reduce(
             "[segment_reduce] indices are not supported: got some, expected lengths or offsets."
         )
     need_rank("segment_reduce", data, 1)
-    lengths = _bounds(data, lengths, offsets, axis, unsafe)
+    axis = wrap_dim("segment_reduce", axis, data.ndim)
+    lengths, start = _bounds(data, lengths, offsets, axis)
     kind, empty = KINDS[reduce]
     count, size = lengths.shape[-1], data.shape[axis]
-    ends = ops.cumsum(lengths, -1)
-    places = ops.iota(0, 1, size, device=data.device)
-    later = ops.ge(ops.reshape(places, (size, 1)), ops.unsqueeze(ends, -2))  # (..., size, segments)
-    number = ops.sum(ops.to(later, _engine.int64), -1)  # the segment of each element
+    slots = count + (
+        0 if _covers(lengths, start, size, unsafe) else 1
+    )  # the last one takes what lies outside
     trail = data.ndim - axis - 1
-    index = ops.expand(ops.reshape(number, (*number.shape, *[1] * trail)), tuple(data.shape))
-    shape = (*data.shape[:axis], count, *data.shape[axis + 1 :])
+    index = ops.reshape(_numbers(lengths, start, size), (*data.shape[: axis + 1], *[1] * trail))
+    index = ops.contiguous(ops.expand(index, tuple(data.shape)))
+    shape = (*data.shape[:axis], slots, *data.shape[axis + 1 :])
     given = initial is not None
     base = ops.full(shape, initial if given else empty, dtype=data.dtype, device=data.device)
     if given and reduce == "mean":  # the initial value is added to the sum and does not count
-        total = ops.scatter_reduce(base, axis, ops.contiguous(index), data, "sum", include_self=True)
+        total = ops.narrow(
+            ops.scatter_reduce(base, axis, index, data, "sum", include_self=True), axis, 0, count
+        )
         counts = ops.clamp_min(ops.reshape(lengths, (*lengths.shape, *[1] * trail)), 1)
         return total / ops.to(counts, data.dtype)
-    return ops.scatter_reduce(base, axis, ops.contiguous(index), data, kind, include_self=given)
+    found = ops.scatter_reduce(base, axis, index, data, kind, include_self=given)
+    return found if slots == count else ops.contiguous(ops.narrow(found, axis, 0, count))
+
+
+def _numbers(lengths: Any, start: Any, size: int) -> Any:
+    """The segment of each element, (..., size): how many end at or before it; those in front are in the last slot."""
+    count = lengths.shape[-1]
+    ends = ops.contiguous(ops.cumsum(lengths, -1) + start)
+    places = ops.iota(0, 1, size, device=lengths.device)
+    places = ops.contiguous(ops.expand(places, (*lengths.shape[:-1], size)))
+    number = ops.searchsorted(ends, places, right=True)
+    return number if isinstance(start, int) else ops.where(ops.lt(places, start), count, number)
 
 
 def _segment_oracle(
@@ -90,10 +143,11 @@ def _segment_oracle(
 ) -> Any:
     if lengths is None:
         lengths = np.diff(offsets, axis=-1)
+    axis %= data.ndim
     out = np.zeros((*data.shape[:axis], lengths.shape[-1], *data.shape[axis + 1 :]), data.dtype)
     functions: Any = {"sum": np.sum, "mean": np.mean, "max": np.max, "min": np.min, "prod": np.prod}
     for lead in np.ndindex(*data.shape[:axis]):
-        at = 0
+        at = 0 if offsets is None else offsets[lead][0]
         for i, length in enumerate(lengths[lead].tolist()):
             part = data[lead][at : at + length]
             at += length
@@ -115,6 +169,9 @@ def _segment_samples(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(2, 3, 2), "mean", lengths=rows, axis=1),
         sample(draw.array(6), "min", offsets=np.array([0, 2, 2, 6])),
         sample(draw.array(6), "mean", lengths=lengths, initial=2),
+        sample(draw.array(7, 2), "sum", offsets=np.array([1, 3, 3, 6])),
+        sample(draw.array(2, 5), "max", offsets=np.array([[1, 4], [0, 5]]), axis=-1),
+        sample(draw.array(6), "mean", lengths=lengths.astype(np.int32), axis=-1, initial=1),
     ]
 
 
