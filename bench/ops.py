@@ -15,6 +15,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import tenora  # noqa: F401 - declares the ops
+import tenora_ops
 from bench.compare import Comparison, Worker, compare
 from bench.op_rows import ROWS
 
@@ -48,6 +50,13 @@ def chosen(names: list[str], backend: str, everything: bool) -> list[str]:
         return [row for row in ROWS if any(row == name or row.startswith(name) for name in names)]
     kernels = set() if everything else kernels_of(backend)
     return [row for row in ROWS if row not in kernels]
+
+
+def unmeasured(backend: str) -> list[str]:
+    """Ops that a backend may override and does not, and that have no row."""
+    kernels, rows = kernels_of(backend), {row.split()[0] for row in ROWS}
+    rest = {r.name for r in tenora_ops.records() if r.overridable and r.kind in ("composite", "function")}
+    return sorted(rest - kernels - rows)
 
 
 def measure(
@@ -95,6 +104,8 @@ def main() -> int:
         print(line.text(arguments.markdown))
     for text in failed:
         print("FAILED", text)
+    if not arguments.names:
+        print("\nwithout kernel and not measured:", " ".join(unmeasured(arguments.backend)))
     return 1 if failed else 0
 
 
