@@ -58,7 +58,11 @@ def test_a_window_may_require_gradients() -> None:
 @pytest.mark.parametrize(
     ("kind", "run"),
     [
-        (ValueError, lambda: tenora.hann_window(-1)),
+        (RuntimeError, lambda: tenora.hann_window(-1)),
+        (ValueError, lambda: tenora.signal.windows.hann(-1)),
+        (TypeError, lambda: tenora.hann_window(4.5)),
+        (TypeError, lambda: tenora.signal.windows.kaiser("4")),
+        (TypeError, lambda: tenora.hann_window(4, layout="nonsense")),
         (RuntimeError, lambda: tenora.hann_window(4, dtype=tenora.int64)),
         (ValueError, lambda: tenora.signal.windows.exponential(4, tau=0.0)),
         (ValueError, lambda: tenora.signal.windows.exponential(4, center=1.0)),
@@ -70,3 +74,13 @@ def test_a_window_may_require_gradients() -> None:
 def test_bad_arguments(kind: type[Exception], run: Callable[[], Any]) -> None:
     with pytest.raises(kind, match=r"^\[\w+\] "):
         run()
+
+
+@pytest.mark.parametrize(
+    "name", [*OPTIONS, *(f"{n}_window" for n in ("bartlett", "blackman", "hamming", "hann", "kaiser"))]
+)
+def test_errors_name_the_function_that_was_called(name: str) -> None:
+    function = getattr(tenora, name) if name.endswith("_window") else getattr(tenora.signal.windows, name)
+    options = {"a": [1.0]} if name == "general_cosine" else {}
+    with pytest.raises((ValueError, RuntimeError), match=rf"^\[{name}\] length: got -1, expected 0 or more"):
+        function(-1, **options)

@@ -15,13 +15,13 @@ FRACTIONAL = Family(
 )
 
 
-def _each(name: str, what: str, value: Any, n: int) -> list[int]:
-    values = [value] * n if isinstance(value, int) else list(value)
+def _each(name: str, what: str, value: Any, n: int) -> list[Any]:
+    values = [value] * n if isinstance(value, int | float) else list(value)
     if len(values) != n:
         raise RuntimeError(
             f"[{name}] {what}: got {value}, expected a number or {n} of them. Give one per dim."
         )
-    return [int(v) for v in values]
+    return values
 
 
 def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, n: int) -> Any:
@@ -35,15 +35,15 @@ def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: 
         raise ValueError(
             f"[{name}] sizes: got output_size {output_size} and output_ratio {output_ratio}, expected one of them."
         )
-    kernel = _each(name, "kernel_size", kernel_size, n)
+    kernel = [int(k) for k in _each(name, "kernel_size", kernel_size, n)]
     spatial = list(x.shape[-n:])
     if output_size is None:
-        ratios = [output_ratio] * n if isinstance(output_ratio, float | int) else list(output_ratio)
+        ratios = _each(name, "output_ratio", output_ratio, n)
         if any(not 0 < r < 1 for r in ratios):
             raise ValueError(f"[{name}] output_ratio: got {output_ratio}, expected numbers between 0 and 1.")
         out = [int(s * r) for s, r in zip(spatial, ratios, strict=True)]
     else:
-        out = _each(name, "output_size", output_size, n)
+        out = [int(o) for o in _each(name, "output_size", output_size, n)]
     for size, k, o in zip(spatial, kernel, out, strict=True):
         if o < 1 or k < 1 or o + k - 1 > size - (n == 3):  # PyTorch leaves one row in three dims
             raise RuntimeError(
@@ -95,21 +95,9 @@ def _pooled(n: int, x: Any, kernel_size: Any, output_size: Any, output_ratio: An
     return (best, indices) if x.ndim == n + 2 else (ops.squeeze(best, 0), ops.squeeze(indices, 0))
 
 
-def _with_indices(n: int) -> Any:
-    def run(
-        input: Any,
-        kernel_size: Any,
-        output_size: Any = None,
-        output_ratio: Any = None,
-        return_indices: bool = False,
-        _random_samples: Any = None,
-    ) -> Any:
-        return _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
+def _form(n: int, always: bool) -> Any:
+    """The function of n spatial dims; `always`: with the positions, whatever `return_indices` says."""
 
-    return run
-
-
-def _form(n: int) -> Any:
     def run(
         input: Any,
         kernel_size: Any,
@@ -119,7 +107,7 @@ def _form(n: int) -> Any:
         _random_samples: Any = None,
     ) -> Any:
         found = _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
-        return found if return_indices else found[0]
+        return found if always or return_indices else found[0]
 
     return run
 
@@ -134,7 +122,7 @@ def _declare(n: int) -> None:
     op(
         f"{name}{text} -> Tensor",
         family=FRACTIONAL,
-        python=_form(n),
+        python=_form(n, always=False),
         samples=planes(n),
         gradient_samples=few(n),
         oracle=lambda x, kernel, out, _random_samples: by_definition(n, x, kernel, out, _random_samples)[0],
@@ -145,7 +133,7 @@ def _declare(n: int) -> None:
     op(
         f"{name}_with_indices{text} -> Tensor[]",
         family=FRACTIONAL,
-        python=_with_indices(n),
+        python=_form(n, always=True),
         samples=planes(n),
         gradient_samples=few(n),
         oracle=lambda x, kernel, out, _random_samples: by_definition(n, x, kernel, out, _random_samples),

@@ -399,7 +399,8 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
     if isinstance(bins, int):
         if range is not None and (not isinstance(range, list | tuple) or len(range) != 2):
             raise RuntimeError(f"[histogram] range: got {range}, expected two numbers. Pass (min, max).")
-        low, high = _range("histogram", flat, *(range or (0.0, 0.0)), room=0.5 if flat.numel() else 0.0)
+        lowest, highest = range or (0.0, 0.0)
+        low, high = _range("histogram", flat, lowest, highest, room=0.5 if flat.numel() else 0.0)
         edges = ops.to(
             ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=input.device), input.dtype
         )
