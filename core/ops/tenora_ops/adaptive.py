@@ -167,8 +167,13 @@ def _unpool_vjp(n: int) -> Callable[..., Any]:
 
 
 # ---- records ---------------------------------------------------------------------------------------------
-def _declare(n: int) -> tuple[OpFunction, ...]:
-    shape = "1, 1" + ", 4" * n
+def _ones(n: int) -> str:
+    """The shape of an example's input."""
+    return "1, 1" + ", 4" * n
+
+
+def _declare_mean(n: int) -> tuple[OpFunction, OpFunction]:
+    shape = _ones(n)
     average = op(
         f"adaptive_avg_pool{n}d(input: Tensor, output_size: int[]) -> Tensor",
         family=ADAPTIVE,
@@ -196,6 +201,11 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         ".sum().backward()",
         public="",
     )
+    return average, backward
+
+
+def _declare_largest(n: int) -> tuple[OpFunction, OpFunction]:
+    shape = _ones(n)
     largest = op(
         f"adaptive_max_pool{n}d_with_indices(input: Tensor, output_size: int[]) -> (Tensor, Tensor)",
         family=CHOSEN,
@@ -224,7 +234,11 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         example=f"tenora.nn.functional.adaptive_max_pool{n}d(tenora.ones({shape}), 2)",
         public=f"nn.functional.adaptive_max_pool{n}d",
     )
-    unpool = op(
+    return largest, values
+
+
+def _declare_unpool(n: int) -> OpFunction:
+    return op(
         f"max_unpool{n}d(input: Tensor, indices: Tensor, kernel_size: int[], stride: int[]? = None, "
         "padding: int[] = 0, output_size: int[]? = None) -> Tensor",
         family=UNPOOL,
@@ -235,16 +249,21 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         oracle=unpool_oracle(n),
         doc="Zeros with the values of input at the positions that max pooling found.",
         example=f"tenora.nn.functional.max_unpool{n}d(*tenora.nn.functional.max_pool{n}d_with_indices("
-        f"tenora.ones({shape}), 2), 2)",
+        f"tenora.ones({_ones(n)}), 2), 2)",
         public=f"nn.functional.max_unpool{n}d",
     )
-    return average, backward, largest, values, unpool
 
 
 def _values_of(name: str) -> Callable[..., Any]:
     return lambda x, output_size: getattr(ops, name)(x, output_size)[0]
 
 
-adaptive_avg_pool1d, adaptive_avg_pool1d_backward, *_, max_unpool1d = _declare(1)
-adaptive_avg_pool2d, adaptive_avg_pool2d_backward, *_, max_unpool2d = _declare(2)
-adaptive_avg_pool3d, adaptive_avg_pool3d_backward, *_, max_unpool3d = _declare(3)
+adaptive_avg_pool1d, adaptive_avg_pool1d_backward = _declare_mean(1)
+adaptive_max_pool1d_with_indices, adaptive_max_pool1d = _declare_largest(1)
+max_unpool1d = _declare_unpool(1)
+adaptive_avg_pool2d, adaptive_avg_pool2d_backward = _declare_mean(2)
+adaptive_max_pool2d_with_indices, adaptive_max_pool2d = _declare_largest(2)
+max_unpool2d = _declare_unpool(2)
+adaptive_avg_pool3d, adaptive_avg_pool3d_backward = _declare_mean(3)
+adaptive_max_pool3d_with_indices, adaptive_max_pool3d = _declare_largest(3)
+max_unpool3d = _declare_unpool(3)

@@ -75,11 +75,7 @@ def max_oracle(n: int) -> Callable[..., Any]:
         values, indices = np.empty(shape, x.dtype), np.empty(shape, np.int64)
         for place, inside in _walk(x, shape, kernel_size, stride, padding, dilation, n):
             flat = [int(np.ravel_multi_index(at, x.shape[-n:])) for at in inside]
-            found = (
-                x[..., *zip(*inside, strict=True)]
-                if False
-                else np.stack([x[(..., *at)] for at in inside], -1)
-            )
+            found = np.stack([x[(..., *at)] for at in inside], -1)
             best = np.argmax(found, -1)
             values[(..., *place)] = np.take_along_axis(found, best[..., None], -1)[..., 0]
             indices[(..., *place)] = np.array(flat)[best]
