@@ -113,6 +113,16 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         r"\[linalg.lstsq\]",
     ),
     "vander of a number": (lambda: api.vander(f()), RuntimeError, r"\[linalg.vander\] rank of x: got 0"),
+    "vander of columns without end": (
+        lambda: api.vander(f(0), N=2**63 - 1),
+        RuntimeError,
+        r"\[linalg.vander\] N: got 9223372036854775807, expected at most",
+    ),
+    "tensorsolve along dims that are not there": (
+        lambda: api.linalg.tensorsolve(f(), f(3), [2, -1]),
+        IndexError,
+        r"\[linalg.tensorsolve\] dimension out of range",
+    ),
     "lu_solve with a vector": (
         lambda: api.lu_solve(f(2), f(2, 2), f(2).int()),
         RuntimeError,

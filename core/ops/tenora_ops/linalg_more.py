@@ -13,6 +13,7 @@ from typing import Any
 from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops import linalg_steps
+from tenora_ops.checks import wrap_dims
 from tenora_ops.formula import ops
 from tenora_ops.lazy import decompositions, np
 from tenora_ops.linalg_rules import PARTS, PRECISE, check_dtype, check_matrix, refuse, regular, stacked
@@ -20,6 +21,7 @@ from tenora_ops.record import Family, op
 from tenora_ops.samples import Domain, Draw, Sample, sample
 
 TAYLOR = 18
+MOST_COLUMNS = 2**31  # of vander: more fit no memory, and NumPy refuses such a shape even without elements
 NUMERIC = ("int64", *PRECISE)
 VECTOR = Family("linalg", "", "", "", lambda draw: [], NUMERIC, tolerance="contraction")
 
@@ -285,6 +287,8 @@ def _vander(x: Any, n: int | None, increasing: bool = True) -> Any:
         x = ops.to(x, _engine.int64)
     if count < 0:
         raise refuse("linalg.vander", "N", count, "at least 0", "Check N.")
+    if count > MOST_COLUMNS:
+        raise refuse("linalg.vander", "N", count, f"at most {MOST_COLUMNS}", "Check N.")
     first = ops.ones([*x.shape, min(count, 1)], dtype=x.dtype, device=x.device)
     if count < 2:
         return first
@@ -443,7 +447,7 @@ linalg_tensorinv = op(
 def _tensorsolve(A: Any, B: Any, dims: Sequence[int] | None) -> Any:
     name = "linalg.tensorsolve"
     if dims is not None:
-        moved = [d % A.ndim for d in dims]
+        moved = wrap_dims(name, dims, A.ndim)
         A = ops.permute(A, [*[d for d in range(A.ndim) if d not in moved], *moved])
     rest = list(A.shape[B.ndim :])
     if math.prod(rest) != B.numel() or A.numel() != B.numel() ** 2:
