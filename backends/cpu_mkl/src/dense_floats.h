@@ -2,6 +2,7 @@
 // once.
 #pragma once
 
+#include <new>
 #include <vector>
 
 #include "call.h"
@@ -64,23 +65,31 @@ inline void spatial_size(const DLTensor& t, int n, int64_t* out) {
     for (int d = 0; d < n; ++d) out[3 - n + d] = t.shape[t.ndim - n + d];
 }
 
-// Whether sums and products of the window's numbers stay far from 64 bits, and padded planes from all memory.
-inline bool is_sane(const Window& w, int64_t planes) {
-    constexpr int64_t kLargest = int64_t{1} << 40;
-    __int128 elements = planes > 0 ? planes : 1;
+// A kernel's body, and its status with a text where memory was not there.
+inline int32_t told(const tnr_call* call, int32_t status) {
+    return status == TNR_OUT_OF_MEMORY ? fail(call, status, "no memory for images and windows in wide form")
+                                       : status;
+}
+template <int32_t (*kBody)(const tnr_call*)>
+int32_t run_dense(const tnr_call* call) {
+    try {
+        return kBody(call);
+    } catch (const std::bad_alloc&) {
+        return told(call, TNR_OUT_OF_MEMORY);
+    }
+}
+
+inline constexpr int64_t kOnes[3] = {1, 1, 1}, kZeros[3] = {0, 0, 0};
+
+// Whether windows reach so far that sums of the numbers come near 64 bits.
+inline bool reaches_beyond(const Window& w, int64_t limit) {
     for (int d = 0; d < 3; ++d) {
-        for (const int64_t number :
-             {w.size[d], w.kernel[d], w.stride[d], w.padding[d], w.dilation[d], w.out[d]}) {
-            if (number > kLargest) return false;
-        }
         const __int128 reach = static_cast<__int128>(w.stride[d]) * w.out[d] +
                                static_cast<__int128>(w.dilation[d]) * w.kernel[d] + w.size[d] +
                                2 * w.padding[d];
-        if (reach > kLargest) return false;
-        elements *= reach;
-        if (elements > kLargest) return false;
+        if (reach > limit) return true;
     }
-    return true;
+    return false;
 }
 
 // Where there is one window no stride is taken, however large it is.

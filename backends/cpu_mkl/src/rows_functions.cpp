@@ -141,20 +141,27 @@ struct Erfinv {
 };
 
 constexpr double kConverged = 0x1p-51;
-constexpr int kSteps = 2000;
+constexpr int kSteps = 1000;
+// From kLarge on, with |x - a| / a up to kNear, sums would need sqrt(a) steps.
+constexpr double kLarge = 200, kNear = 0.3;
+// From here on five terms of Stirling's series are exact.
+constexpr double kStirling = 20;
+constexpr double kRootTau = 2.50662827463100050242;
 
-// 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ... (6.5.29)
+// 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ... (6.5.29); NaN if the steps run out.
 double gamma_series(double a, double x) {
     double total = 1, term = 1;
-    for (int step = 0; step < kSteps && term > total * kConverged; ++step) {
+    for (int step = 0; step < kSteps; ++step) {
+        if (!(term > total * kConverged)) return total;
         a += 1;
         term *= x / a;
         total += term;
     }
-    return total;
+    return static_cast<double>(NAN);
 }
 
-// The continued fraction (6.5.31), numerators and denominators scaled down as they grow.
+// The continued fraction (6.5.31), numerators and denominators scaled down as they grow; NaN if the steps run
+// out.
 double gamma_fraction(double a, double x) {
     double y = 1 - a, z = x - a + 2;
     double p0 = 1, p1 = x + 1, q0 = x, q1 = z * x, found = p1 / q1;
@@ -168,9 +175,88 @@ double gamma_fraction(double a, double x) {
         q0 = q1 * scale;
         q1 = q2 * scale;
         found = p2 / q2;
-        if (!(std::fabs(found - last) > std::fabs(found) * kConverged)) break;
+        if (!(std::fabs(found - last) > std::fabs(found) * kConverged)) return found;
     }
-    return found;
+    return static_cast<double>(NAN);
+}
+
+// mu - log(1 + mu), by the series of atanh about 0.
+double excess(double mu) {
+    if (std::fabs(mu) > kNear) return mu - std::log1p(mu);
+    static constexpr double kSeries[] = {1.0 / 27, 1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15,
+                                         1.0 / 13, 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3};
+    const double r = mu / (mu + 2), square = r * r;
+    return 2 * square / (1 - r) - 2 * r * square * polynomial(square, kSeries);
+}
+
+// log gamma(1 + a), to all digits about 0: that of 2 + a (6.1.33) less log(1 + a).
+double log_gamma_one(double a) {
+    if (a >= 0.5) return Lgamma::apply(a + 1);
+    static constexpr double kAboutTwo[] = {
+        3.104424774732227e-11,  -6.422964563838101e-11,  1.3304764374244491e-10, -2.7595228851242334e-10,
+        5.731367241678862e-10,  -1.1921401405860912e-09, 2.4836745438024785e-09, -5.183475041970047e-09,
+        1.0838659214896955e-08, -2.2711094608943164e-08, 4.769810169363981e-08,  -1.00432248239681e-07,
+        2.1207184805554667e-07, -4.492469198764566e-07,  9.55141213040742e-07,   -2.039215753801366e-06,
+        4.374866789907487e-06,  -9.439488275268395e-06,  2.0507212775670694e-05, -4.492623673813314e-05,
+        9.945751278180854e-05,  -0.00022315475845357936, 0.0005096695247430423,  -0.001192753911703261,
+        0.0028905103307415234,  -0.0073855510286739865,  0.02058080842778455,    -0.0673523010531981,
+        0.3224670334241131,     0.42278433509846713};
+    return a * polynomial(a, kAboutTwo) - std::log1p(a);
+}
+
+// x^a e^-x / gamma(a + 1); from kStirling on by Stirling's series, without the difference of large numbers.
+double gamma_weight(double a, double x) {
+    if (a < kStirling) return std::exp(a * std::log(x) - x - log_gamma_one(a));
+    static constexpr double kSeries[] = {1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
+    const double inverse = 1 / a, stirling = inverse * polynomial(inverse * inverse, kSeries);
+    return std::exp(-a * excess((x - a) / a) - stirling) / (std::sqrt(a) * kRootTau);
+}
+
+// Temme's uniform expansion (DLMF 8.12): c_k as polynomials of eta, as in core's incomplete_gamma.py.
+double uniform_gamma(double a, double x, bool upper) {
+    static constexpr double k0[] = {-5.830772132550426e-11,  -2.5514193994946248e-11, 9.14769958223679e-10,
+                                    -4.382036018453353e-09,  1.0261809784240309e-08,  6.707853543401498e-09,
+                                    -1.7665952736826078e-07, 8.296711340953087e-07,   -1.85406221071516e-06,
+                                    -2.185448510679992e-06,  3.919263178522438e-05,   -0.0001787551440329218,
+                                    0.0003527336860670194,   0.0011574074074074073,   -0.014814814814814815,
+                                    0.08333333333333333,     -0.3333333333333333};
+    static constexpr double k1[] = {-1.0091543710600413e-09, -1.7543241719747647e-11, 1.1951628599778148e-08,
+                                    -5.752545603517705e-08,  1.378633446915721e-07,   4.647127802807434e-09,
+                                    -1.6120900894563446e-06, 7.64916091608111e-06,    -1.8098550334489977e-05,
+                                    -4.018775720164609e-07,  0.00020576131687242798,  -0.0009902263374485596,
+                                    0.0026455026455026454,   -0.003472222222222222,   -0.001851851851851852};
+    static constexpr double k2[] = {-1.409252991086752e-08,  -2.0477098421990866e-10, 1.4280614206064242e-07,
+                                    -6.298992138380055e-07,  1.3721957309062934e-06,  3.423578734096138e-08,
+                                    -1.2760635188618728e-05, 5.2923448829120125e-05,  -0.0001073665322636516,
+                                    2.0093878600823047e-06,  0.0007716049382716049,   -0.0026813271604938273,
+                                    0.004133597883597883};
+    static constexpr double k3[] = {1.4230900732435883e-06, -5.6749528269915965e-06, 1.1082654115347302e-05,
+                                    -2.396505113867297e-07, -7.561801671883977e-05,  0.00026772063206283885,
+                                    -0.0004691894943952557, 0.00022947209362139917,  0.0006494341563786008};
+    static constexpr double k4[] = {1.1375726970678419e-05,  -3.968365047179435e-05, 6.641498215465122e-05,
+                                    -1.4638452578843418e-06, -0.0002990724803031902, 0.0007840392217200666,
+                                    -0.0008618882909167117};
+    static constexpr double k5[] = {6.797780477937208e-05, -0.00019932570516188847, 0.0002772753244959392,
+                                    -6.972813758365857e-05, -0.00033679855336635813};
+    const double mu = (x - a) / a, over = excess(mu), eta = std::copysign(std::sqrt(2 * over), mu);
+    const double c[] = {polynomial(eta, k0), polynomial(eta, k1), polynomial(eta, k2),
+                        polynomial(eta, k3), polynomial(eta, k4), polynomial(eta, k5)};
+    double total = 0;
+    for (int k = 5; k >= 0; --k) total = total / a + c[k];
+    const double rest = std::exp(-a * over) * total / (std::sqrt(a) * kRootTau);
+    const double half = 0.5 * std::erfc((upper ? eta : -eta) * std::sqrt(0.5 * a));
+    return upper ? half + rest : half - rest;
+}
+
+// Q for a below 0.5: 1 - x^a / gamma(1 + a), less x^a / gamma(a) times the sum of (-x)^n / (n! (a + n)).
+double small_upper_gamma(double a, double x) {
+    const double power = a * std::log(x) - log_gamma_one(a);
+    double total = 0, term = 1;
+    for (int n = 1; n < 22; ++n) {
+        term *= -x / n;
+        total += term / (a + n);
+    }
+    return -std::expm1(power) - std::exp(power) * (a * total);
 }
 
 // P(a, x), or Q(a, x) = 1 - P(a, x); each is computed where it is the smaller one, roughly.
@@ -180,12 +266,14 @@ double incomplete_gamma(double a, double x, bool upper) {
         const bool all_below = a == 0 || std::isinf(x);
         return known ? static_cast<double>(all_below != upper) : static_cast<double>(NAN);
     }
-    const double weight = std::exp(a * std::log(x) - x - Lgamma::apply(a));
+    if (a >= kLarge && std::fabs(x - a) <= a * kNear) return uniform_gamma(a, x, upper);
+    const double weight = gamma_weight(a, x);
     if (x > (a > 1 ? a : 1)) {
-        const double rest = gamma_fraction(a, x) * weight;
+        const double rest = weight > 0 ? gamma_fraction(a, x) * (weight * a) : 0;
         return upper ? rest : 1 - rest;
     }
-    const double lower = gamma_series(a, x) * weight / a;
+    if (upper && a < 0.5 && a < (x <= 0.5 ? -0.4 / std::log(x) : 0.75 * x)) return small_upper_gamma(a, x);
+    const double lower = gamma_series(a, x) * weight;
     return upper ? 1 - lower : lower;
 }
 struct Igamma {
