@@ -17,9 +17,8 @@ from tenora_ops.samples import Draw, Sample
 LARGEST = 30  # elements of a sample that finite differences still walk through
 #: Random numbers are drawn anew at each call, so a difference of two calls means nothing.
 DRAWN_ANEW = {"dropout"}
-#: `fill` cuts history (see test_fill_cuts_history); a rounded quotient has a gradient of zero between its steps;
-#: the incomplete gamma functions have a gradient for x alone (see test_op_values).
-LEFT_OUT = {"fill", "div_mode", "gumbel_softmax", "igamma", "igammac"}
+#: `fill` cuts history (see test_fill_cuts_history); a rounded quotient has a gradient of zero between its steps.
+LEFT_OUT = {"fill", "div_mode", "gumbel_softmax"}
 #: Read one triangle of a Hermitian matrix; the gradient is that of the whole, so differences must stay Hermitian.
 HERMITIAN = {"linalg_cholesky_ex", "linalg_cholesky", "cholesky", "linalg_eigh", "linalg_eigvalsh"}
 DIFFERENTIABLE = [r.name for r in tenora_ops.records() if r.differentiable and r.name not in LEFT_OUT]
@@ -31,7 +30,7 @@ def prepared(record: Record, sample: Sample) -> tuple[Any, list[Any]] | None:
     options = op_cases.options_of(record, sample)
     leaves: list[Any] = []
     slots: list[tuple[int, int | None]] = []
-    frozen = {p.name for p in record.schema.operands if p.name in record.shape_only}
+    frozen = {p.name for p in record.schema.operands if p.name in record.shape_only + record.no_gradient}
     names = [p.name for p in record.schema.parameters]
     for i, value in enumerate(arguments):
         items = list(enumerate(value)) if isinstance(value, list) else [(None, value)]

@@ -78,6 +78,17 @@ CASES: dict[str, tuple[Callable[[], Any], Any]] = {
         lambda: tenora.bincount(tenora.tensor([], dtype=tenora.int64), minlength=2),
         [0, 0],
     ),
+    "acosh far below 1": (lambda: tenora.acosh(double(0.99, -1, -2, -1e4, -1e8, -1e300)), ["nan"] * 6),
+    "acosh far below 1 in float32": (lambda: tenora.acosh(tenora.tensor([-1e4, -1e30])), ["nan"] * 2),
+    "nextafter from infinity": (
+        lambda: tenora.nextafter(double(INF, -INF, INF), double(0, 0, INF)),
+        [1.7976931348623157e308, -1.7976931348623157e308, INF],
+    ),
+    "zeta without a sum": (
+        lambda: tenora.special.zeta(double(0.5, -1, 1, 2), double(0, 0, 0, 0)),
+        ["nan", "nan", INF, INF],
+    ),
+    "signs of NaN": (lambda: tenora.signbit(double(-NAN, NAN)), [True, False]),
     "signs of zero": (lambda: tenora.signbit(double(-0.0, 0.0)), [True, False]),
 }
 

@@ -260,6 +260,12 @@ def call_formula(
     """Runs a formula that branches on data, on the tensors themselves."""
     entry = record(op)
     assert entry.vjp is not None, f"[{op}] has no vjp formula"
+    for i, operand in enumerate(entry.schema.operands):
+        if operand.name in entry.no_gradient and needs >> min(i, 63) & 1:
+            raise NotImplementedError(
+                f"[{op}] no gradient: got {operand.name} that needs one, expected it to need none. "
+                f"Detach {operand.name}, or ask for the other gradients alone (tenora.autograd.grad)."
+            )
     results = entry.schema.results
     gradients = [tensors[i] for i in range(results) if i not in entry.not_differentiable]
     inputs: list[Any] = list(tensors[results:-results])

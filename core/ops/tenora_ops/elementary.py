@@ -62,7 +62,8 @@ def _acosh(x: Any) -> Any:
     """log1p(t + sqrt(2 t + t^2)) with t = x - 1 (fdlibm's e_acosh)."""
     large = ops.gt(x, LARGE)
     t = ops.where(large, 1, x) - 1
-    found = ops.log1p(t + ops.sqrt(t * (t + 2)))
+    # Far below 1 the sum rounds to -1 or 0 and would have a logarithm.
+    found = ops.where(ops.lt(x, 1), math.nan, ops.log1p(t + ops.sqrt(t * (t + 2))))
     return ops.where(large, ops.log(ops.where(large, x, 1)) + LOG_TWO, found)
 
 
@@ -355,8 +356,8 @@ ldexp = op(
 )
 
 
-def _signbit(x: Any) -> Any:
-    """Below zero, or the zero whose reciprocal is."""
+def _negative(x: Any) -> Any:
+    """Below zero, or the zero whose reciprocal is; a NaN shows its sign to kernels alone."""
     return ops.logical_or(ops.lt(x, 0), ops.logical_and(ops.eq(x, 0), ops.lt(ops.div(1.0, x), 0)))
 
 
@@ -368,17 +369,24 @@ def zeros_too(draw: Draw) -> Iterable[Sample]:
     return found
 
 
+def _signs(draw: Draw) -> Iterable[Sample]:
+    found = list(zeros_too(draw))
+    if draw.dtype in ("float32", "float64"):
+        found.append(sample(np.array([math.nan, -math.nan, -1.0]).astype(draw.dtype)))
+    return found
+
+
 signbit = op(
     "signbit(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     dtype="bool",
     dtypes=ORDERED,
-    composite=_signbit,
+    composite=lambda x: ops.lt(ops.copysign(ops.ones_like(x), x), 0),
     differentiable=False,
-    samples=zeros_too,
+    samples=_signs,
     tolerance="exact",
     oracle=lambda x: np.signbit(x) if x.dtype.kind == "f" else x < 0,
-    doc="True for numbers below zero and for -0.",
+    doc="True for numbers below zero, for -0 and for a NaN with a sign.",
     example="tenora.signbit(tenora.tensor([1.0, -2.0]))",
     method=True,
     out=True,
@@ -389,7 +397,7 @@ copysign = op(
     family=BINARY_FUNCTION,
     domain=Domain(avoid=(0.0,)),
     samples=lambda draw: [*tensors(draw), sample(draw.array(2, 3), -2)],
-    composite=lambda a, b: ops.where(_signbit(spread(b, a)), -ops.abs(a), ops.abs(a)),
+    composite=lambda a, b: ops.where(_negative(spread(b, a)), -ops.abs(a), ops.abs(a)),
     vjp=lambda g, a, b, r: (
         sum_to(ops.where(ops.eq(a, 0), 0, g * (r / ops.where(ops.eq(a, 0), 1, a))), a),
         None if is_number(b) else ops.zeros_like(b),

@@ -93,6 +93,11 @@ def _next_size(t: Any, digits: int, smallest: int) -> tuple[Any, Any]:
     return t + step, t - ops.where(power, step * 0.5, step)
 
 
+def _largest(digits: int, smallest: int) -> float:
+    """The largest finite number: exponents reach as far up as down, but for one."""
+    return (2.0 - 2.0 ** (1 - digits)) * 2.0 ** (2 - digits - smallest)
+
+
 def _nextafter(input: Any, other: Any) -> Any:
     _refuse_integers("nextafter", input, other)
     if input.dtype != other.dtype:
@@ -105,7 +110,7 @@ def _nextafter(input: Any, other: Any) -> Any:
     above, below = _next_size(ops.abs(a), digits, smallest)
     outwards = ops.gt(b, a)
     outwards = ops.where(ops.lt(a, 0), ops.logical_not(outwards), outwards)
-    size = ops.where(outwards, above, below)
+    size = ops.where(outwards, above, ops.where(ops.isinf(a), _largest(digits, smallest), below))
     found = ops.where(ops.lt(a, 0), -size, size)
     found = ops.where(ops.eq(a, 0), ops.sign(ops.to(b, found.dtype)) * 2.0**smallest, found)
     found = ops.where(ops.eq(a, b), ops.to(b, found.dtype), found)
@@ -114,12 +119,15 @@ def _nextafter(input: Any, other: Any) -> Any:
 
 
 def limits(draw: Draw) -> Iterable[Sample]:
-    """Pairs, and steps at powers of two, at zero, and to and from NaN."""
+    """Pairs, and steps at powers of two, at zero, to and from NaN, and back from infinity."""
     found = list(tensors(draw))
     one = draw.array().dtype.type
     a = np.array([1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 2.0, 3.0, 0.0], dtype=one)
     b = np.array([2.0, 0.0, -2.0, 0.0, 1.0, -1.0, 2.0, math.nan, 0.0], dtype=one)
-    return [*found, sample(a, b)]
+    inf = math.inf
+    ends = np.array([inf, -inf, inf, -inf, inf, -inf, 1.0, -1.0], dtype=one)
+    towards = np.array([0.0, 0.0, -inf, inf, inf, -inf, inf, -inf], dtype=one)
+    return [*found, sample(a, b), sample(ends, towards)]
 
 
 nextafter = op(

@@ -1,8 +1,4 @@
-"""Incomplete gamma functions, and functions of the normal distribution.
-
-- The series for small x (A&S 6.5.29), the continued fraction for large x (6.5.31), as in Cephes: all elements take
-  steps until each has converged. Computed in float64, rounded once.
-"""
+"""Incomplete gamma functions (computed in float64, rounded once), and functions of the normal distribution."""
 
 from __future__ import annotations
 
@@ -13,49 +9,18 @@ from tenora_engine import _engine
 from tenora_ops.elementary import spread, tensors
 from tenora_ops.families import BINARY_FUNCTION, UNARY_FUNCTION
 from tenora_ops.formula import ops, sum_to
+from tenora_ops.incomplete_gamma import STIRLING, regularised, weight
 from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
 from tenora_ops.record import op
-from tenora_ops.samples import POSITIVE, REALS, Domain
+from tenora_ops.samples import POSITIVE, REALS, Domain, Draw, Sample, sample, unary
 from tenora_ops.special import _bessel, _erfc, _normal_quantile, _scaled_erfc, in_double_1
 
-EPSILON = 2.0**-51
-STEPS = 2000
 ROOT_HALF = math.sqrt(0.5)
 
 
-def _series(a: Any, x: Any) -> Any:
-    """1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ..."""
-    total, term, divisor = ops.ones_like(x), ops.ones_like(x), a
-    for step in range(STEPS):
-        divisor = divisor + 1
-        term = term * (x / divisor)
-        total = total + term
-        if step % 8 == 7 and not bool(ops.any(ops.gt(term, total * EPSILON))):
-            break
-    return total
-
-
-def _fraction(a: Any, x: Any) -> Any:
-    """The continued fraction of gamma(a, x) / (x^a e^-x), numerators and denominators scaled down as they grow."""
-    y, z = 1 - a, x - a + 2
-    numerators, denominators = (ops.ones_like(x), x + 1), (x, z * x)
-    found = numerators[1] / denominators[1]
-    for step in range(1, STEPS):
-        y, z = y + 1, z + 2
-        upper = numerators[1] * z - numerators[0] * (y * float(step))
-        lower = denominators[1] * z - denominators[0] * (y * float(step))
-        scale = ops.where(ops.gt(ops.abs(upper), 2.0**52), 2.0**-52, 1.0)
-        numerators = (numerators[1] * scale, upper * scale)
-        denominators = (denominators[1] * scale, lower * scale)
-        last, found = found, upper / lower
-        if step % 8 == 7 and not bool(ops.any(ops.gt(ops.abs(found - last), ops.abs(found) * EPSILON))):
-            break
-    return found
-
-
 def _incomplete(input: Any, other: Any, upper: bool) -> Any:
-    """P(a, x), or Q(a, x) = 1 - P(a, x); each is computed where it is the smaller one, roughly."""
+    """P(a, x), or Q(a, x) = 1 - P(a, x)."""
     dtype = (
         ops.narrow(ops.reshape(input, (-1,)), 0, 0, 0) + ops.narrow(ops.reshape(other, (-1,)), 0, 0, 0)
     ).dtype
@@ -64,13 +29,7 @@ def _incomplete(input: Any, other: Any, upper: bool) -> Any:
     a, x = ops.to(input, _engine.float64), ops.to(other, _engine.float64)
     a, x = a + ops.zeros_like(x), x + ops.zeros_like(a)
     usual = ops.logical_and(ops.logical_and(ops.gt(a, 0), ops.gt(x, 0)), ops.lt(ops.maximum(a, x), math.inf))
-    beyond = ops.logical_and(usual, ops.gt(x, ops.maximum(a, 1.0)))
-    within = ops.logical_and(usual, ops.logical_not(beyond))
-    safe_a, safe_x = ops.where(usual, a, 1.0), ops.where(usual, x, 1.0)
-    weight = ops.exp(safe_a * ops.log(safe_x) - safe_x - ops.lgamma(safe_a))
-    lower = _series(ops.where(within, safe_a, 1.0), ops.where(within, safe_x, 0.5)) * weight / safe_a
-    rest = _fraction(ops.where(beyond, safe_a, 1.0), ops.where(beyond, safe_x, 2.0)) * weight
-    found = ops.where(beyond, rest if upper else 1 - rest, 1 - lower if upper else lower)
+    found = regularised(ops.where(usual, a, 1.0), ops.where(usual, x, 1.0), upper)
     return ops.to(ops.where(usual, found, _edges(a, x, upper)), dtype)
 
 
@@ -85,8 +44,15 @@ def _edges(a: Any, x: Any, upper: bool) -> Any:
 
 
 def _density(a: Any, x: Any) -> Any:
-    """d P(a, x) / d x."""
-    return ops.exp((a - 1) * ops.log(x) - x - ops.lgamma(a))
+    """d P(a, x) / d x = x^(a - 1) e^-x / gamma(a), in float64."""
+    dtype = (a + x).dtype
+    a, x = ops.to(a, _engine.float64), ops.to(x, _engine.float64)
+    a, x = a + ops.zeros_like(x), x + ops.zeros_like(a)
+    large = ops.logical_and(ops.ge(a, STIRLING), ops.gt(x, 0))
+    few, many = ops.where(large, 1.0, a), ops.where(large, a, STIRLING)
+    place = ops.where(large, x, STIRLING)
+    plain = ops.exp((few - 1) * ops.log(x) - x - ops.lgamma(few))
+    return ops.to(ops.where(large, weight(many, place) * (many / place), plain), dtype)
 
 
 igamma = op(
@@ -96,9 +62,11 @@ igamma = op(
     samples=tensors,
     function=lambda input, other: _incomplete(input, other, False),
     vjp=lambda g, a, x, r: (None, sum_to(g * _density(a, x), x)),
+    dynamic_vjp=True,
+    no_gradient=("input",),
     oracle=each(lambda a, x: float(special.gammainc(a, x))),
     tolerance="normalised",
-    doc="The regularised lower incomplete gamma function P(input, other); no gradient for input.",
+    doc="The regularised lower incomplete gamma function P(input, other).",
     example="tenora.igamma(tenora.tensor([2.0]), tenora.tensor([1.0]))",
     method=True,
     inplace=True,
@@ -111,9 +79,11 @@ igammac = op(
     samples=tensors,
     function=lambda input, other: _incomplete(input, other, True),
     vjp=lambda g, a, x, r: (None, sum_to(-g * _density(a, x), x)),
+    dynamic_vjp=True,
+    no_gradient=("input",),
     oracle=each(lambda a, x: float(special.gammaincc(a, x))),
     tolerance="normalised",
-    doc="The regularised upper incomplete gamma function 1 - P(input, other); no gradient for input.",
+    doc="The regularised upper incomplete gamma function 1 - P(input, other).",
     example="tenora.igammac(tenora.tensor([2.0]), tenora.tensor([1.0]))",
     method=True,
     inplace=True,
@@ -244,12 +214,21 @@ xlog1py = op(
     out=True,
 )
 
+
 # ---- scaled Bessel functions ----
+def _far(draw: Draw) -> list[Sample]:
+    """Where the function without the scale overflows."""
+    values = np.array([0.0, 15.9, -16.1, 23.9, -24.1, 300.0, -720.0, 800.0, 1e4, -6e4, math.inf])
+    return [sample(values.astype(draw.array().dtype))] if draw.is_float else []
+
+
 i0e = op(
     "i0e(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(avoid=(0.0,)),
-    composite=in_double_1(lambda x: _bessel(x, 0) * ops.exp(-ops.abs(x))),
+    samples=lambda draw: [*unary(draw), *_far(draw)],
+    gradient_samples=unary,
+    composite=in_double_1(lambda x: _bessel(x, 0, scaled=True)),
     vjp=lambda g, x, r: g * (ops.i1e(x) - ops.sign(x) * r),
     oracle=lambda x: special.i0e(np.asarray(x, dtype=float)),
     tolerance="normalised",
@@ -269,7 +248,9 @@ i1e = op(
     "i1e(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(avoid=(0.0,)),
-    composite=in_double_1(lambda x: _bessel(x, 1) * ops.exp(-ops.abs(x))),
+    samples=lambda draw: [*unary(draw), *_far(draw)],
+    gradient_samples=unary,
+    composite=in_double_1(lambda x: _bessel(x, 1, scaled=True)),
     vjp=_i1e_gradient,
     oracle=lambda x: special.i1e(np.asarray(x, dtype=float)),
     tolerance="normalised",

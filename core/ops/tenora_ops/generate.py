@@ -227,6 +227,8 @@ def gradient_text(entry: Record) -> str:
     """Up to which order there are gradients, and how: formulas are ops themselves, so what has one has all."""
     if not entry.differentiable:
         return "none"
+    if entry.no_gradient:
+        return f"any, formula called back; none for {', '.join(entry.no_gradient)}"
     if entry.dynamic_vjp:
         return "any, formula called back"
     return "any, formula" if entry.vjp is not None else "any, through its parts"

@@ -66,7 +66,8 @@ class Record:
     results as the call asks for, `*tensors`; the engine does not know it, so it has no in-place or out= form).
     Gradient: `vjp(g[, g1..], *inputs, *results, **attributes)`, or by replaying the composite (`through`);
     `dynamic_vjp` formulas branch on data and are called back; `jvp` is reserved for forward mode; `shape_only` names
-    inputs that are read for shape and dtype only; `not_differentiable` numbers outputs without a gradient. `random`
+    inputs that are read for shape and dtype only; `not_differentiable` numbers outputs without a gradient;
+    `no_gradient` names inputs that have one nobody knows: asking for it is refused (with `dynamic_vjp`). `random`
     ops draw from a generator; `checks_data`: a kernel may refuse because of element values.
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
@@ -101,6 +102,7 @@ class Record:
     differentiable: bool = DERIVED
     shape_only: tuple[str, ...] = ()
     not_differentiable: tuple[int, ...] = ()
+    no_gradient: tuple[str, ...] = ()
     random: bool = False
     checks_data: bool = False
     domain: Domain = DERIVED
@@ -298,6 +300,11 @@ def _validate_formulas(entry: Record) -> None:
         _validate_formula(entry, "composite", entry.composite, operands)
     if entry.dynamic_vjp and entry.vjp is None:
         raise RecordError(f"[{entry.name}] dynamic_vjp without a vjp formula.")
+    unknown = [name for name in entry.no_gradient if name not in {p.name for p in entry.schema.operands}]
+    if unknown or (entry.no_gradient and not entry.dynamic_vjp):
+        raise RecordError(
+            f"[{entry.name}] no_gradient: got {entry.no_gradient}, expected operands of an op with dynamic_vjp."
+        )
 
 
 def _parameter_names(formula: Formula) -> list[str]:

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_engine import _engine
@@ -21,7 +21,7 @@ from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
 from tenora_ops.record import op
-from tenora_ops.samples import REALS, Domain, sample
+from tenora_ops.samples import HALVES, REALS, Domain, Draw, Sample, sample
 
 LOG_ROOT_TAU = 0.5 * math.log(2 * math.pi)
 TWO_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
@@ -182,19 +182,25 @@ def _zeta(s: Any, q: Any) -> Any:
         total = total + factor * (b / factorial)
         factor = factor * (s + float(2 * k - 1)) * (s + float(2 * k)) / (w * w)
         factorial *= (2 * k + 1) * (2 * k + 2)
-    found = ops.where(ops.gt(s, 1), total, ops.where(ops.eq(s, 1), math.inf, math.nan))
     whole = ops.logical_and(ops.le(q, 0), ops.eq(q, ops.floor(q)))
-    return ops.where(whole, math.inf, found)
+    found = ops.where(ops.logical_or(whole, ops.eq(s, 1)), math.inf, total)
+    return ops.where(ops.lt(s, 1), math.nan, found)
+
+
+def _zeta_samples(draw: Draw) -> Iterable[Sample]:
+    """Pairs, and where there is no sum, or a pole."""
+    edges = [np.array(v).astype(draw.array().dtype) for v in ([0.5, 1, 2, 1, 0.5], [0.0, 0, 0, 2, 2])]
+    return [*tensors(draw), *([] if draw.dtype in HALVES else [sample(*edges)])]
 
 
 zeta = op(
     "zeta(input: Tensor, other: Tensor) -> Tensor",
     family=BINARY_FUNCTION,
     domain=Domain(1.2, 6.0),
-    samples=tensors,
+    samples=_zeta_samples,
     composite=in_double_2(_zeta),
     differentiable=False,
-    oracle=each(lambda s, q: float(special.zeta(s, q))),
+    oracle=each(lambda s, q: float(special.zeta(s, q)) if s >= 1 else math.nan),
     doc="Hurwitz's zeta function, the sum of (other + n)^-input over n >= 0, for other > 0.",
     example="tenora.special.zeta(tenora.tensor([2.0]), tenora.tensor([1.0]))",
     public="special.zeta",
@@ -457,21 +463,25 @@ erfinv = op(
 
 
 # ---- modified Bessel functions ----
-def _bessel(x: Any, order: int) -> Any:
-    """I of order 0 or 1: the series in (x / 2)^2 up to 16, the asymptotic one beyond."""
+def _bessel(x: Any, order: int, scaled: bool = False) -> Any:
+    """I of order 0 or 1: the series in (x / 2)^2 up to 24, the asymptotic one beyond; scaled: exp(-|x|) of it."""
     t = ops.abs(x)
-    small = ops.clamp(t, None, 16.0)
+    small = ops.clamp(t, None, 24.0)
     quarter = small * small * 0.25
     terms = [1.0 / (math.factorial(k) * math.factorial(k + order)) for k in range(42, -1, -1)]
     series = polynomial(quarter, terms) * (1.0 if order == 0 else small * 0.5)
-    far = ops.clamp(t, 16.0, None)
+    far = ops.clamp(t, 24.0, None)
     mu, coefficient, asymptotic = 4.0 * order * order, 1.0, [1.0]
     for k in range(1, 26):
         coefficient *= -(mu - (2 * k - 1) ** 2) / (8 * k)
         asymptotic.append(coefficient)
-    root = ops.exp(far * 0.5)
-    large = polynomial(1 / far, asymptotic[::-1]) * root * (root / ops.sqrt(far * (2 * math.pi)))
-    found = ops.where(ops.le(t, 16.0), series, large)
+    large = polynomial(1 / far, asymptotic[::-1])
+    if scaled:
+        series, large = series * ops.exp(-small), large / (ops.sqrt(far) * math.sqrt(2 * math.pi))
+    else:
+        root = ops.exp(far * 0.5)
+        large = large * root * (root / ops.sqrt(far * (2 * math.pi)))
+    found = ops.where(ops.le(t, 24.0), series, large)
     return found if order == 0 else ops.where(ops.lt(x, 0), -found, found)
 
 
