@@ -25,7 +25,9 @@ from tenora_ops.tolerance import TOLERANCES
 
 LAYOUTS = ("contiguous", "transposed", "strided", "negative", "offset")
 #: Ops whose meaning is tied to the memory layout of their input.
-LAYOUT_BOUND = frozenset({"view", "view_as", "view_as_complex", "as_strided", "window", "empty_like"})
+LAYOUT_BOUND = frozenset(
+    {"view", "view_as", "view_as_complex", "as_strided", "as_strided_scatter", "empty_like"}
+)
 WIDE = {"f": np.float64, "c": np.complex128}
 
 

@@ -233,3 +233,98 @@ def test_complex_numbers_are_written_on_a_real_base() -> None:
         return [a, *first, *second]
 
     agree(run)
+
+
+BASES: dict[str, Callable[[Any, Any], Any]] = {
+    "rows": lambda lib, x: x * 2,
+    "columns": lambda lib, x: (x * 2).t(),
+    "some columns": lambda lib, x: (x * 2)[:, 1:3],
+    "later rows": lambda lib, x: (x * 2)[1:],
+    "every other column": lambda lib, x: (x * 2)[:, ::2],
+    "column-major": lambda lib, x: lib.empty_strided((3, 4), (1, 3), dtype=lib.float64).copy_(x * 2),
+}
+STRIDED: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "vector": ((3,), (2,)),
+    "matrix": ((2, 2), (3, 1)),
+    "overlapping": ((3, 2), (1, 1)),
+    "diagonal": ((2,), (5,)),
+}
+
+
+@pytest.mark.parametrize("window", STRIDED)
+@pytest.mark.parametrize("base", BASES)
+def test_as_strided_differentiates_by_its_input_s_own_strides(base: str, window: str) -> None:
+    size, stride = STRIDED[window]
+
+    def run(lib: Any) -> list[Any]:
+        x = lib.arange(12.0, dtype=lib.float64).reshape(3, 4).requires_grad_(True)
+        y = BASES[base](lib, x)
+        return [y, *squares(lib, y.as_strided(size, stride), x)]
+
+    agree(run)
+
+
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "transposed back": lambda lib, y: y.t()[1, ::2].mul_(3),
+    "diagonal": lambda lib, y: y.diagonal().mul_(3),
+    "row": lambda lib, y: y[1].mul_(3),
+    "column": lambda lib, y: y[:, 1].mul_(3),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("change", ["t_", "empty_strided", "as it is"])
+def test_a_base_that_is_not_row_major_is_written_through_views(change: str, write: str) -> None:
+    def run(lib: Any) -> list[Any]:
+        x = lib.arange(9.0, dtype=lib.float64).reshape(3, 3).requires_grad_(True)
+        y = x * 2
+        if change == "t_":
+            y.t_()
+        elif change == "empty_strided":
+            memory = lib.empty_strided((3, 3), (1, 3), dtype=lib.float64)
+            memory.copy_(y)
+            y = memory
+        WRITES[write](lib, y)
+        return [y, *squares(lib, y, x)]
+
+    agree(run)
+
+
+def test_a_transposed_base_is_written_as_one_row() -> None:
+    """`y.t().reshape(-1)` is a view here, with strides that mix both dims of y."""
+
+    def run(lib: Any) -> list[Any]:
+        x = lib.arange(6.0, dtype=lib.float64).reshape(2, 3).requires_grad_(True)
+        y = x * 2
+        y.t_()
+        y.t().reshape(-1)[1::2].mul_(3)
+        return [y, *squares(lib, y, x)]
+
+    agree(run)
+
+
+def test_a_reversed_column_major_base_is_written_through_a_diagonal() -> None:
+    x = tenora.arange(9.0, dtype=tenora.float64).reshape(3, 3).requires_grad_(True)
+    y = tenora.empty_strided((3, 3), (1, 3), dtype=tenora.float64)
+    y.copy_(x)
+    y[::-1].diagonal().mul_(3)
+    (gradient,) = tenora.autograd.grad(y.sum(), x)
+    assert gradient.tolist() == [[1.0, 1.0, 3.0], [1.0, 3.0, 1.0], [3.0, 1.0, 1.0]]
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_as_strided_scatter_writes_where_pytorch_writes(base: str) -> None:
+    def run(lib: Any) -> list[Any]:
+        x = lib.arange(12.0, dtype=lib.float64).reshape(3, 4)
+        y = BASES[base](lib, x)
+        src = -lib.ones(2, 2, dtype=lib.float64)
+        found = [lib.as_strided_scatter(y, src, (2, 2), (4, 1), offset) for offset in (None, 1, 5)]
+        return [y, *found]
+
+    agree(run)
+
+
+def test_a_window_on_shared_elements_has_no_gradient() -> None:
+    x = tenora.ones(3, requires_grad=True)
+    with pytest.raises(RuntimeError, match="elements share memory"):
+        x.expand(2, 3).as_strided((2,), (1,)).sum().backward()

@@ -77,39 +77,132 @@ void check_fits(Call& c, const Tensor* g, const Tensor* window) {
            ", expected ", window->shape(), ". Check the view's attributes.");
 }
 
+// A window on the memory of a tensor, as the tape writes it down: `size`, `stride` and an offset from the
+// tensor's first element; behind the window's strides those of the tensor where it is not row-major.
+// Where both lie in a row-major tensor that is its memory, else a buffer as long as both reach.
+class Memory {
+  public:
+    Memory(Call& c, const Tensor* owner) : c_(c), shape_(owner->shape()), numel_(owner->numel) {
+        size_ = span_attr(c.infer, 0, "size");
+        stride_ = span_attr(c.infer, 1, "stride");
+        offset_ = int_attr(c.infer, 2, "storage_offset");
+        own_ = stride_.subspan(std::min(stride_.size(), size_.size()));
+        if (stride_.size() < size_.size() || (!own_.empty() && own_.size() != shape_.size()))
+            refuse(c.infer, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size_,
+                   " and ", stride_,
+                   ", expected as many of one as of the other. Give a stride for every size.");
+        stride_ = stride_.first(size_.size());
+        row_major_ = own_.empty();
+        if (row_major_) {
+            dense_strides(shape_, dense_);
+            own_ = {dense_, shape_.size()};
+        }
+        for (int64_t n : size_) empty_ = empty_ || n == 0;
+        if (numel_) reach(shape_, own_, 0);
+        if (!empty_) reach(size_, stride_, offset_);
+        if (high_ - low_ > int64_t(1) << 46)
+            refuse(c.infer, ErrorKind::Runtime, "shape", "window leaves the storage: got elements ", low_,
+                   " to ", high_, ". Correct size, stride or storage_offset.");
+    }
+    bool simple() const {
+        return row_major_ && (empty_ || (low_ == 0 && high_ < std::max<int64_t>(numel_, 1)));
+    }
+    TensorRef buffer(DType dtype, Device device) const {
+        int64_t length[] = {high_ - low_ + 1};
+        TensorRef made = new_tensor(length, dtype, device);
+        fill(made.get(), Scalar::from_int(0));
+        return made;
+    }
+    void window(Tensor* buffer, LocalView& view) const {
+        view.reset(buffer, size_, stride_, empty_ ? 0 : offset_ - low_);
+    }
+    void owner(Tensor* buffer, LocalView& view) const {
+        view.reset(buffer, shape_, own_, -low_);
+        if (may_overlap(view.get()))
+            refuse(c_.infer, ErrorKind::Runtime, "overlap",
+                   "a window on a tensor whose elements share memory has no gradient: got strides ", own_,
+                   ", expected separate elements. Clone the tensor first.");
+    }
+
+  private:
+    void reach(std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t start) {
+        int64_t low = start, high = start;
+        for (size_t i = 0; i < shape.size(); ++i)
+            (strides[i] < 0 ? low : high) += (shape[i] - 1) * strides[i];
+        low_ = std::min(low_, low);
+        high_ = std::max(high_, high);
+    }
+
+    Call& c_;
+    std::span<const int64_t> shape_, size_, stride_, own_;
+    int64_t numel_, offset_ = 0, low_ = 0, high_ = 0, dense_[kMaxRank];
+    bool row_major_ = true, empty_ = false;
+};
+
+bool is_strided(const Call& c) { return c.op.spec.name == "embed_strided"; }
+
+void add_or_copy(Call& c, Tensor* window, Tensor* g) {
+    check_fits(c, g, window);
+    if (may_overlap(window))
+        add_window(c, window, g);
+    else
+        copy_into(window, g, c.backend);
+}
+
 void embed(Call& c) {
     Tensor *g = tensor_in(c.infer, 0, "g"), *like = tensor_in(c.infer, 1, "like");
     c.infer.device = g->device;
+    LocalView window, own;
+    if (is_strided(c)) {
+        if (Memory memory(c, like); !memory.simple()) {
+            TensorRef buffer = memory.buffer(g->dtype, g->device);
+            memory.window(buffer.get(), window);
+            add_or_copy(c, window.get(), g);
+            memory.owner(buffer.get(), own);
+            c.result[0] = dense_copy(own.get(), c.backend);
+            return;
+        }
+    }
     c.result[0] = new_tensor(like->shape(), g->dtype, g->device);
     Tensor* buffer = c.result[0].get();
     fill(buffer, Scalar::from_int(0));
-    LocalView window;
     view_window(c, buffer, window);
-    check_fits(c, g, window.get());
-    if (may_overlap(window.get()))
-        add_window(c, window.get(), g);
-    else
-        copy_into(window.get(), g, c.backend);
+    add_or_copy(c, window.get(), g);
 }
 
-void as_strided_scatter(Call& c) {
-    Tensor *x = tensor_in(c.infer, 0, "input"), *src = tensor_in(c.infer, 1, "src");
-    c.result[0] = dense_copy(x, c.backend);
-    Tensor* out = c.result[0].get();
-    auto size = span_attr(c.infer, 0, "size"), stride = span_attr(c.infer, 1, "stride");
-    int64_t offset = has_attr(c.infer, 2) ? int_attr(c.infer, 2, "storage_offset") : 0;
-    OutMeta m;
-    set_shape(m, size);
-    if (size.size() != stride.size())
-        refuse(c.infer, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size,
-               " and ", stride, ", expected as many of one as of the other. Give a stride for every size.");
-    std::copy(stride.begin(), stride.end(), m.strides);
-    m.offset = offset;
-    check_inside(c.infer, m, size_t(out->numel));
+// x in its place in memory.
+TensorRef laid_out(Call& c, const Memory& memory, Tensor* x) {
+    TensorRef buffer = memory.buffer(x->dtype, x->device);
+    LocalView own;
+    memory.owner(buffer.get(), own);
+    copy_into(own.get(), x, c.backend);
+    return buffer;
+}
+
+// The adjoint of embed_strided: what lies in the window.
+void window_of(Call& c) {
+    Tensor* x = tensor_in(c.infer, 0, "input");
+    c.infer.device = x->device;
+    Memory memory(c, x);
+    TensorRef buffer = !memory.simple() ? laid_out(c, memory, x)
+                       : x->contiguous  ? TensorRef(x)
+                                        : dense_copy(x, c.backend);
     LocalView window;
-    window.reset(out, size, stride, offset);
+    memory.window(buffer.get(), window);
+    c.result[0] = dense_copy(window.get(), c.backend);
+}
+
+void write_window(Call& c) {
+    Tensor *x = tensor_in(c.infer, 0, "input"), *src = tensor_in(c.infer, 1, "src");
+    Memory memory(c, x);
+    bool simple = memory.simple();
+    TensorRef buffer = simple ? dense_copy(x, c.backend) : laid_out(c, memory, x);
+    LocalView window, own;
+    memory.window(buffer.get(), window);
     check_fits(c, src, window.get());
     copy_into(window.get(), src, c.backend);
+    if (!simple) memory.owner(buffer.get(), own);
+    c.result[0] = simple ? std::move(buffer) : dense_copy(own.get(), c.backend);
 }
 
 // Sums dimensions that broadcasting added or stretched;
@@ -271,17 +364,10 @@ void matmul_right(Call& c) {
 }
 
 const PlanName table[] = {
-    {"embed_select", embed},
-    {"embed_slice", embed},
-    {"embed_narrow", embed},
-    {"embed_diagonal", embed},
-    {"embed_basic_index", embed},
-    {"embed_strided", embed},
-    {"embed_as_strided", embed},
-    {"as_strided_scatter", as_strided_scatter},
-    {"sum_to", sum_to},
-    {"matmul_left", matmul_left},
-    {"matmul_right", matmul_right},
+    {"embed_select", embed},     {"embed_slice", embed},       {"embed_narrow", embed},
+    {"embed_diagonal", embed},   {"embed_basic_index", embed}, {"embed_strided", embed},
+    {"embed_as_strided", embed}, {"window", window_of},        {"write_window", write_window},
+    {"sum_to", sum_to},          {"matmul_left", matmul_left}, {"matmul_right", matmul_right},
 };
 
 }  // namespace
@@ -296,6 +382,7 @@ bool accumulate_embed(Call& c, Tensor* buffer) {
         return false;
     c.backend = current_backend(g->device.space);
     c.infer.device = g->device;
+    if (is_strided(c) && !Memory(c, like).simple()) return false;
     LocalView window;
     view_window(c, buffer, window);
     check_fits(c, g, window.get());

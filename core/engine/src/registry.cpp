@@ -138,7 +138,7 @@ void note_core_op(const Op& op) {
         {"sum", &CoreOps::sum},
         {"zeros_like", &CoreOps::zeros_like},
         {"as_strided", &CoreOps::as_strided},
-        {"as_strided_scatter", &CoreOps::as_strided_scatter},
+        {"write_window", &CoreOps::as_strided_scatter},
         {"expand", &CoreOps::expand},
         {"sum_to", &CoreOps::sum_to},
         {"clone", &CoreOps::clone},

@@ -256,27 +256,6 @@ void as_strided(Infer& c) {
     check_inside(c, m, s.t->storage->bytes / size_of(s.t->dtype));
 }
 
-// As as_strided, but the offset counts from the tensor's own
-// first element; without elements it may lie anywhere.
-void window(Infer& c) {
-    Source s = source(c);
-    auto size = span_attr(c, 0, "size"), stride = span_attr(c, 1, "stride");
-    if (size.size() != stride.size())
-        refuse(c, ErrorKind::Runtime, "shape", "sizes and strides differ in number: got ", size, " and ",
-               stride, ", expected as many of one as of the other. Give a stride for every size.");
-    check_shape(c, size);
-    OutMeta& m = c.out[0];
-    m.rank = 0;
-    bool empty = false;
-    for (size_t i = 0; i < size.size(); ++i) {
-        push(m, size[i], stride[i]);
-        empty = empty || size[i] == 0;
-    }
-    if (empty) return;
-    m.offset = s.t->offset + int_attr(c, 2, "storage_offset");
-    check_inside(c, m, s.t->storage->bytes / size_of(s.t->dtype));
-}
-
 // Windows of `size` elements every `step` along a dimension; the
 // place in the window is a new last dimension.
 void unfold(Infer& c) {
@@ -465,7 +444,6 @@ const RuleName table[] = {
     {"narrow", narrow},
     {"diagonal", diagonal},
     {"as_strided", as_strided},
-    {"window", window},
     {"basic_index", basic_index},
     {"unreduce", unreduce},
     {"unfold", unfold},

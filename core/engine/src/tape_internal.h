@@ -19,6 +19,9 @@ void release_saved(Saved* saved, size_t count);
 void record_uniform(const Op& op, BackendId backend, uint64_t needs, std::span<const Operand> in,
                     std::span<const Attr> attr, Tensor* result);
 
+// The node of a view that as_strided made of `base`.
+NodeRef record_strided(BackendId backend, Tensor* base, Tensor* view);
+
 SavedMeta* write_meta(SavedMeta* at, const Tensor* t);  // returns the next place
 inline size_t meta_size(const Tensor* t) { return sizeof(SavedMeta) + size_t(t->dl.ndim) * sizeof(int64_t); }
 

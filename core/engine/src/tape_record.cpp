@@ -214,6 +214,8 @@ void record(const Op& op, BackendId backend, uint64_t needs, std::span<const Ope
     if (n_out == 1) {
         Tensor* result = out[0].get();
         if (!(op.spec.output_differentiable & 1) || !is_differentiable(result->dtype)) return;
+        if (op.id == core_ops().as_strided) [[unlikely]]  // the user's offset counts from the storage's start
+            return set_history(result, record_strided(backend, in[0].tensor, result), 0);
         set_history(result, record_node(op, backend, needs, in, attr, {&result, 1}), 0);
         return;
     }

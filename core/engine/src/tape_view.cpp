@@ -4,13 +4,11 @@
 //   - A stale view re-derives its history as as_strided(base).
 //     The node is made without a lock (tracing may need the GIL)
 //     and published under view_lock(), which guards only that.
-//   - Geometry is written down relative to the base's row-major
-//     buffer: offset and strides of the base are divided out.
+//   - Geometry is written down as it lies in memory, relative to the base's first element.
 //   - Between a complex tensor and a real one `view_as_real` stands: the geometry is that of the real
 //   numbers.
 
 #include <algorithm>
-#include <numeric>
 
 #include "tape_internal.h"
 #include "tenora/error.h"
@@ -40,51 +38,21 @@ void make_view_of(Tensor* view, Tensor* base) {
 
 namespace {
 
-struct Geometry {
-    int64_t strides[kMaxRank];
-    int64_t offset;
-};
-
-// Position in the base's memory -> position in its row-major
-// buffer, by the base's strides from large to small.
-int64_t row_major_position(int64_t position, const Tensor* base, std::span<const int> order,
-                           const int64_t* dense) {
-    int64_t sign = position < 0 ? -1 : 1, rest = position * sign, result = 0;
-    for (int d : order) {
-        int64_t stride = std::abs(base->dl.strides[d]);
-        if (stride == 0) continue;
-        result += rest / stride * dense[d];
-        rest %= stride;
-    }
-    return sign * result;
-}
-
-Geometry geometry_in(const Tensor* view, const Tensor* base) {
-    Geometry g;
-    g.offset = view->offset - base->offset;
-    std::copy_n(view->dl.strides, view->dl.ndim, g.strides);
-    if (base->contiguous) return g;
-    int64_t dense[kMaxRank];
-    int order[kMaxRank];
-    dense_strides(base->shape(), dense);
-    std::span<int> dims(order, size_t(base->dl.ndim));
-    std::iota(dims.begin(), dims.end(), 0);
-    std::stable_sort(dims.begin(), dims.end(), [&](int a, int b) {
-        return std::abs(base->dl.strides[a]) > std::abs(base->dl.strides[b]);
-    });
-    g.offset = row_major_position(g.offset, base, dims, dense);
-    for (int i = 0; i < view->dl.ndim; ++i)
-        g.strides[i] = row_major_position(view->dl.strides[i], base, dims, dense);
-    return g;
-}
-
+// Attributes of as_strided and as_strided_scatter as the tape keeps them: an offset from the base's first
+// element and, where the base is not row-major, its own strides behind the view's.
 struct GeometryAttrs {
-    Geometry geometry;
+    int64_t strides[2 * kMaxRank];
     Attr attrs[3];
-    GeometryAttrs(const Tensor* view, const Tensor* base) : geometry(geometry_in(view, base)) {
+    GeometryAttrs(const Tensor* view, const Tensor* base) {
+        size_t count = size_t(view->dl.ndim);
+        std::copy_n(view->dl.strides, count, strides);
+        if (!base->contiguous) {
+            std::copy_n(base->dl.strides, base->dl.ndim, strides + count);
+            count += size_t(base->dl.ndim);
+        }
         attrs[0] = attr_span(view->shape());
-        attrs[1] = attr_span({geometry.strides, size_t(view->dl.ndim)});
-        attrs[2] = attr_int(geometry.offset);
+        attrs[1] = attr_span({strides, count});
+        attrs[2] = attr_int(view->offset - base->offset);
     }
 };
 
@@ -126,10 +94,8 @@ NodeRef record_window(Tensor* t, Tensor* base) {
         Operand in(t);
         call_raw(core_ops().view_as_real, {&in, 1}, {}, &shown);
     }
-    GeometryAttrs g(shown.get(), from.get());
-    Operand operand(from.get());
     Tensor* raw = shown.get();
-    NodeRef node = record_node(op(core_ops().as_strided), backend, 1, {&operand, 1}, g.attrs, {&raw, 1});
+    NodeRef node = record_strided(backend, from.get(), raw);
     if (raw == t) return node;
     TensorRef parts = alias(raw);
     set_history(parts.get(), std::move(node), 0);
@@ -144,6 +110,12 @@ NodeRef record_window(Tensor* t, Tensor* base) {
 }
 
 }  // namespace
+
+NodeRef record_strided(BackendId backend, Tensor* base, Tensor* view) {
+    GeometryAttrs g(view, base);
+    Operand operand(base);
+    return record_node(op(core_ops().as_strided), backend, 1, {&operand, 1}, g.attrs, {&view, 1});
+}
 
 void refresh_view(Tensor* t) {
     Extra& e = *t->extra;

@@ -187,7 +187,7 @@ ProgramRef trace_scatter(Formula& f) {
     std::vector<AttrArg> all = f.attrs();
     int zero = f.run("zeros_like", {f.input(1)}, {f.constant(attr_none()), f.constant(attr_none())});
     TensorArg in[2] = {slot(kG), slot(zero)};
-    int base = f.b.call(find_op("as_strided_scatter")->id, in, all)[0];
+    int base = f.b.call(find_op("write_window")->id, in, all)[0];
     return f.done({base, window(f)});
 }
 
@@ -207,7 +207,7 @@ const std::map<std::string, Rule>& formulas() {
         {"mul", trace_mul},
         {"pow", trace_pow},
         {"sum", trace_sum},
-        {"as_strided_scatter", trace_scatter},
+        {"write_window", trace_scatter},
         {"two", trace_two},
         {"neg", [](Formula& f) { return f.done({f.run("neg", {slot(kG)})}); }},
         {"exp", [](Formula& f) { return f.done({f.run("mul", {slot(kG), f.result()})}); }},
@@ -294,7 +294,7 @@ void register_ops() {
         {"sum_to", 2, 0, "", "", "", kPlan, 2},
         {"embed_select", 2, 2, "", "", "", kPlan, 2},
         {"embed_strided", 2, 3, "", "", "", kPlan, 2},
-        {"as_strided_scatter", 2, 3, "", "", "", kPlan},
+        {"write_window", 2, 3, "", "", "", kPlan},
     };
     for (const OpRow& row : rows) {
         OpSpec spec;

@@ -437,7 +437,7 @@ static void register_views_and_plans() {
                                                                   {"embed_select", 2, 2},
                                                                   {"embed_slice", 2, 4},
                                                                   {"embed_strided", 2, 3},
-                                                                  {"as_strided_scatter", 2, 3},
+                                                                  {"write_window", 2, 3},
                                                                   {"sum_to", 2, 0},
                                                                   {"matmul_left", 3, 0},
                                                                   {"matmul_right", 3, 0}})

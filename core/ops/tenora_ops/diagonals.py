@@ -241,7 +241,9 @@ def _strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offse
             f"[as_strided_scatter] src does not fit: got shape {tuple(src.shape)}, expected {tuple(size)}. Fit "
             "src to the window."
         )
-    return ops.as_strided_scatter(input, ops.to(src, input.dtype), size, stride, storage_offset or 0)
+    start = 0 if storage_offset is None else storage_offset - input.storage_offset()
+    steps = list(stride) if input.is_contiguous() else [*stride, *input.stride()]
+    return ops.write_window(input, ops.to(src, input.dtype), size, steps, start)
 
 
 def windows(draw: Draw) -> Iterable[Sample]:
@@ -269,15 +271,14 @@ def _strided_written(x: Any, src: Any, size: Any, stride: Any, offset: int | Non
     return flat.reshape(x.shape)
 
 
-as_strided_written = op(
-    "as_strided_written(input: Tensor, src: Tensor, size: int[], stride: int[], storage_offset: int? = None) -> Tensor",
+as_strided_scatter = op(
+    "as_strided_scatter(input: Tensor, src: Tensor, size: int[], stride: int[], storage_offset: int? = None) -> Tensor",
     family=WRITTEN,
     function=_strided_scatter,
     samples=windows,
     oracle=_strided_written,
-    doc="A row-major copy of input with src in a window of any strides.",
+    doc="A copy of input after src has been written into a window on its memory.",
     example="tenora.as_strided_scatter(tenora.zeros(4), tenora.ones(2), (2,), (2,))",
-    public="as_strided_scatter",
     method=True,
 )
 

@@ -49,7 +49,7 @@ FAMILIES: dict[str, tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ..
                 'diagonal_scatter': False,
                 'select_scatter': False,
                 'slice_scatter': False,
-                'as_strided_written': False,
+                'as_strided_scatter': False,
                 'tril_indices': False,
                 'triu_indices': False},
                ('diag_embed', 'diag', 'diagflat', 'trace', 'diagonal_scatter', 'select_scatter',

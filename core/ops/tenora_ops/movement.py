@@ -395,7 +395,7 @@ as_strided = op(
     oracle=lambda x, size, stride, storage_offset=None: x.reshape(-1)[
         _positions(size, stride, storage_offset or 0)
     ],
-    doc="Any window on the storage; the gradient takes input for row-major.",
+    doc="Any window on the storage; storage_offset counts from its first element.",
     example="tenora.as_strided(tenora.ones(4), (2,), (2,), 1)",
     method=True,
     inplace=True,

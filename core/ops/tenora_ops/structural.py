@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -454,7 +455,7 @@ def decode_index(code: Any) -> tuple[Any, ...]:
 
 
 def windows(draw: Draw) -> Iterable[Sample]:
-    """(gradient, base, size, stride, offset), the window inside the base's row-major buffer."""
+    """(gradient, base, size, stride, offset): windows on row-major memory and on memory of other strides."""
     rows = [
         ((2, 2), (3, 4), (4, 1), 1),
         ((3,), (3, 4), (5,), 0),
@@ -464,6 +465,9 @@ def windows(draw: Draw) -> Iterable[Sample]:
         ((0,), (5,), (1,), 2),
         ((2, 3), (3, 4), (4, -1), 3),
         ((5,), (5,), (-1,), 4),
+        ((3, 4), (3, 4), (4, 1, 1, 3), 0),  # the memory of a transpose, read by rows
+        ((2, 3), (2, 2), (4, 1, 4, 1), 1),  # of the first three columns of four: the last one is read as well
+        ((2, 2), (3,), (2, -2, 1), -3),  # of rows in reverse, the window beginning before them
     ]
     return [
         sample(draw.array(*size), draw.array(*base), size, stride, offset)
@@ -478,6 +482,40 @@ def _positions(size: Any, stride: Any, offset: int) -> Any:
     return flat
 
 
+def _places(shape: Any, size: Any, stride: Any, offset: int) -> tuple[Any, Any, int]:
+    """Where in one memory the elements of a tensor and those of a window lie, and how long that is."""
+    stride = list(stride)
+    own = stride[len(size) :] or [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    owner, window = _positions(shape, own, 0), _positions(size, stride[: len(size)], offset)
+    low = min([0, *owner.ravel(), *window.ravel()])
+    return owner - low, window - low, max([0, *owner.ravel(), *window.ravel()]) - low + 1
+
+
+def _memory(x: Any, owner: Any, length: int) -> Any:
+    memory = np.zeros(length, dtype=x.dtype)
+    memory[owner] = x
+    return memory
+
+
+def _embedded(g: Any, like: Any, size: Any, stride: Any, offset: int) -> Any:
+    owner, window, length = _places(like.shape, size, stride, offset)
+    memory = np.zeros(length, dtype=g.dtype)
+    np.add.at(memory, window, g)
+    return memory[owner]
+
+
+def _read_window(x: Any, size: Any, stride: Any, offset: int) -> Any:
+    owner, window, length = _places(x.shape, size, stride, offset)
+    return _memory(x, owner, length)[window]
+
+
+def _scatter_window(x: Any, src: Any, size: Any, stride: Any, offset: int) -> Any:
+    owner, window, length = _places(x.shape, size, stride, offset)
+    memory = _memory(x, owner, length)
+    memory[window] = src
+    return memory[owner]
+
+
 embed_strided = op(
     "embed_strided(grad: Tensor, like: Tensor, size: int[], stride: int[], storage_offset: int) -> Tensor",
     family=ADJOINT,
@@ -485,60 +523,50 @@ embed_strided = op(
     shape="",
     structural="embed_strided",
     shape_only=("like",),
-    vjp=lambda h, g, like, r, size, stride, storage_offset: (_window(h, size, stride, storage_offset), None),
-    samples=windows,
-    oracle=lambda g, like, size, stride, storage_offset: _zeros_with(
-        like, lambda o: np.add.at(o.reshape(-1), _positions(size, stride, storage_offset), g)
+    vjp=lambda h, g, like, r, size, stride, storage_offset: (
+        ops.window(h, size, stride, storage_offset),
+        None,
     ),
-    doc="The adjoint of as_strided on a row-major tensor: grad added at the places of the window.",
+    samples=windows,
+    oracle=_embedded,
+    doc="The adjoint of window: grad added at its places in the memory of a tensor like `like`.",
     example="tenora.ones(4, requires_grad=True).as_strided((2,), (2,), 0).sum().backward()",
     public="",
 )
-
-
-def _window(x: Any, size: Any, stride: Any, offset: Any) -> Any:
-    """The window of x's row-major buffer, wherever x itself lies in its storage."""
-    return ops.window(ops.contiguous(x), size, stride, offset)
-
-
 window = op(
     "window(input: Tensor, size: int[], stride: int[], storage_offset: int) -> Tensor",
     family=ADJOINT,
-    view=True,
-    shape="window",
+    dtype="",
+    shape="",
+    structural="window",
     vjp=lambda g, x, r, size, stride, storage_offset: ops.embed_strided(g, x, size, stride, storage_offset),
     samples=lambda draw: [sample(s.arguments[1], *s.arguments[2:]) for s in windows(draw)],
-    oracle=lambda x, size, stride, storage_offset: x.reshape(-1)[_positions(size, stride, storage_offset)],
-    doc="As as_strided, on a row-major tensor and from its own first element: the adjoint of embed_strided.",
+    oracle=_read_window,
+    doc="What as_strided shows of input, laid out row-major or by the strides behind those of the window; else zeros.",
     example="tenora.ones(4)",
     public="",
 )
-
-
-as_strided_scatter = op(
-    "as_strided_scatter(input: Tensor, src: Tensor, size: int[], stride: int[], storage_offset: int) -> Tensor",
+write_window = op(
+    "write_window(input: Tensor, src: Tensor, size: int[], stride: int[], storage_offset: int) -> Tensor",
     family=ADJOINT,
     dtype="",
     shape="",
-    structural="as_strided_scatter",
+    structural="write_window",
     vjp=lambda g, x, src, r, size, stride, storage_offset: (
-        ops.as_strided_scatter(g, ops.zeros_like(src), size, stride, storage_offset),
-        _window(g, size, stride, storage_offset),
+        ops.write_window(g, ops.zeros_like(src), size, stride, storage_offset),
+        ops.window(g, size, stride, storage_offset),
     ),
-    samples=lambda draw: [sample(s.arguments[1], s.arguments[0], *s.arguments[2:]) for s in windows(draw)],
-    oracle=lambda x, src, size, stride, storage_offset: _scatter_window(
-        x, src, _positions(size, stride, storage_offset)
-    ),
-    doc="A row-major copy of input with src written into a window.",
+    samples=lambda draw: [
+        sample(s.arguments[1], s.arguments[0], *s.arguments[2:])
+        for s in windows(draw)
+        if 0 not in s.arguments[3]
+    ],
+    oracle=_scatter_window,
+    doc="input after src has been written into a window on its memory.",
     example="tenora.ones(4)",
+    display="as_strided_scatter",
     public="",
 )
-
-
-def _scatter_window(x: Any, src: Any, positions: Any) -> Any:
-    flat = x.reshape(-1).copy()
-    flat[positions] = src
-    return flat.reshape(x.shape)
 
 
 real = op(
