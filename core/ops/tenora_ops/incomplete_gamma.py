@@ -4,7 +4,6 @@
   beyond. All elements take steps until each has converged; one that has not after STEPS is NaN, never what it has.
 - a from LARGE on and x within NEAR of it: Temme's uniform expansion (DLMF 8.12), as sums there need sqrt(a) steps.
 - Small a and x up to 1: the series of Q, as 1 - P has no digits of a small Q.
-- cpu_mkl's kernel (rows_functions.cpp) is the same for one element.
 """
 
 from __future__ import annotations
