@@ -48,6 +48,8 @@ LAYERS: dict[str, tuple[Maker, tuple[int, ...]]] = {
     "LPPool1d": (lambda f: f.nn.LPPool1d(2, 3), (2, 3, 8)),
     "LPPool2d": (lambda f: f.nn.LPPool2d(2, (3, 2), 2), (2, 3, 8, 7)),
     "LPPool3d": (lambda f: f.nn.LPPool3d(2, 2), (1, 2, 4, 5, 4)),
+    "LPPool2d of the largest": (lambda f: f.nn.LPPool2d(float("inf"), (3, 2), 2), (2, 3, 8, 7)),
+    "LPPool1d of the smallest": (lambda f: f.nn.LPPool1d(-float("inf"), 3, ceil_mode=True), (2, 3, 8)),
     "AdaptiveAvgPool1d": (lambda f: f.nn.AdaptiveAvgPool1d(3), (2, 3, 8)),
     "AdaptiveAvgPool2d": (lambda f: f.nn.AdaptiveAvgPool2d((5, None)), (2, 3, 8, 7)),
     "AdaptiveAvgPool3d": (lambda f: f.nn.AdaptiveAvgPool3d(2), (2, 4, 5, 3)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import tenora_ops
@@ -50,6 +51,32 @@ def _max_pool(dims: int) -> Any:
     )
 
 
+def _lp_pool(dims: int) -> Any:
+    power, largest = getattr(tenora_ops, f"lp_pool{dims}d"), getattr(tenora_ops, f"max_pool{dims}d")
+
+    def lp_pool(
+        input: Tensor,
+        norm_type: float,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        ceil_mode: bool = False,
+    ) -> Tensor:
+        found: Tensor
+        if not (isinstance(input, Tensor) and isinstance(norm_type, float) and math.isinf(norm_type)):
+            found = power(input, norm_type, kernel_size, stride, ceil_mode)
+            return found
+        # The limit: powers themselves are 0 or infinite.
+        sign = 1 if norm_type > 0 else -1
+        found = largest(abs(input) * sign, kernel_size, stride, 0, 1, ceil_mode)
+        return found * sign
+
+    return _named(
+        lp_pool,
+        f"lp_pool{dims}d",
+        "(sum of x^p over each window)^(1/p); the largest, or smallest, |x| where p is infinite.",
+    )
+
+
 def _adaptive(kind: str, dims: int) -> Any:
     name = f"adaptive_{kind}_pool{dims}d"
     values = getattr(tenora_ops, name)
@@ -88,6 +115,7 @@ def _named(function: Any, name: str, doc: str) -> Any:
     return function
 
 
+lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool(1), _lp_pool(2), _lp_pool(3)
 max_pool1d, max_pool2d, max_pool3d = _max_pool(1), _max_pool(2), _max_pool(3)
 adaptive_avg_pool1d, adaptive_max_pool1d = _adaptive("avg", 1), _adaptive("max", 1)
 adaptive_avg_pool2d, adaptive_max_pool2d = _adaptive("avg", 2), _adaptive("max", 2)
@@ -100,6 +128,9 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "lp_pool1d",
+    "lp_pool2d",
+    "lp_pool3d",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
