@@ -14,6 +14,9 @@ import numpy as np
 from hypothesis import strategies as st
 from index_cases import filled, generator, narrowed, shapes
 
+import tenora_ops
+from tenora_ops.tolerance import TOLERANCES
+
 
 @dataclass(frozen=True)
 class Call:
@@ -28,6 +31,14 @@ class Call:
             for a in self.arguments
         ]
         return f"({', '.join(told)}, {self.options})"
+
+
+def close(name: str, found: Any, expected: Any) -> None:
+    """Within the tolerance of the op's record."""
+    finite = np.abs(expected[np.isfinite(expected)])
+    tolerance = TOLERANCES[tenora_ops.record(name).tolerance]
+    rtol, atol = tolerance.bounds(expected.dtype.name, float(finite.max()) if finite.size else 0.0)
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=atol)
 
 
 @st.composite

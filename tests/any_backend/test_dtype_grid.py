@@ -168,3 +168,13 @@ def test_further_dtypes(name: str) -> None:
 
 def test_listed_ops_exist() -> None:
     assert set(LISTED) <= set(NAMES)
+
+
+def test_a_difference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another function in the op's place, or none, is a difference."""
+    record = tenora_ops.record("exp")
+    sample = op_cases.samples_of("exp", "float32")[1]
+    assert difference(record, sample) == ""
+    for other, words in ((tenora.sin, "result 0"), (lambda x: x.no_such_method(), "refused")):
+        monkeypatch.setitem(globals(), "public", lambda record, other=other: other)
+        assert words in difference(record, sample)
