@@ -125,11 +125,16 @@ scatter_fold = op(
     function=_fold,
     differentiable=False,
     tolerance="reduction",
-    samples=lambda draw: [
-        sample(*s.arguments, reduce)
-        for s, reduce in zip(additions(draw), ("prod", "amax", "amin", "prod", "amax", "amin"), strict=True)
-        if s.arguments[2].size and s.arguments[0].ndim and s.arguments[2].shape == s.arguments[3].shape
-    ],
+    samples=lambda draw: (
+        [
+            sample(*s.arguments, reduce)
+            for s, reduce in zip(
+                additions(draw), ("prod", "amax", "amin", "prod", "amax", "amin"), strict=True
+            )
+            if s.arguments[2].size and s.arguments[0].ndim and s.arguments[2].shape == s.arguments[3].shape
+        ]
+        + [sample(draw.array(2, 3), 1, np.array([[0, 2, 0], [1, 1, 1]]), draw.array(2, 3), "amax")]
+    ),
     oracle=lambda x, dim, index, src, reduce: _reduced_by_definition(x, dim, index, src, reduce, True),
     doc="input with src multiplied, or taken where it is larger or smaller, at the places that scatter writes.",
     example="tenora.zeros(3).scatter_reduce(0, tenora.tensor([1, 1]), tenora.ones(2), 'amax')",
