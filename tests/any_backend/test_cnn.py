@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import tenora
+import tenora_ops
 
 pytestmark = pytest.mark.oracle
 
@@ -76,3 +77,25 @@ def test_shapes_outlive_dropped_tensors(backend: str) -> None:
     out = tenora.nn.functional.batch_norm(held, None, None, training=True)
     (out * tenora.tensor(data(6, 4, 3, 5, seed=1))).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), kept.grad.numpy(), rtol=1e-6)
+
+
+#: Calls of the gradients as ops whose gradient, sizes or groups fit no forward call.
+MISFITS: dict[str, tuple[str, tuple[int, ...], tuple[int, ...], tuple[Any, ...]]] = {
+    "no groups": ("conv2d_weight", (1, 2, 3, 3), (1, 2, 4, 4), ((2, 2, 2, 2), 1, 0, 1, 0)),
+    "another batch in size": ("conv2d_input", (1, 2, 3, 3), (2, 2, 2, 2), ((5, 2, 4, 4),)),
+    "other channels in size": ("conv2d_input", (1, 2, 3, 3), (2, 2, 2, 2), ((1, 7, 4, 4),)),
+    "more windows than fit": ("conv2d_input", (1, 2, 9, 3), (2, 2, 2, 2), ((1, 2, 4, 4),)),
+    "another rank in size": ("conv1d_input", (1, 2, 3), (2, 2, 2), ((1, 2, 4, 4),)),
+    "a kernel larger than the input": ("conv3d_weight", (1, 2, 1, 1, 1), (1, 2, 2, 2, 2), ((2, 2, 3, 3, 3),)),
+    "another batch of the gradient": ("conv2d_weight", (3, 2, 3, 3), (1, 2, 4, 4), ((2, 2, 2, 2),)),
+    "a smaller gradient of a mean": ("avg_pool2d_backward", (1, 1, 1, 1), (40, 10, 6, 6), (2,)),
+    "a larger gradient of a mean": ("avg_pool1d_backward", (1, 2, 4), (1, 2, 6), (2,)),
+    "other channels of an adaptive mean": ("adaptive_avg_pool2d_backward", (1, 3, 2, 2), (1, 2, 4, 4), ()),
+}
+
+
+@pytest.mark.parametrize("name", MISFITS)
+def test_gradients_that_fit_no_call_are_refused(backend: str, name: str) -> None:
+    op, grad, other, rest = MISFITS[name]
+    with pytest.raises(RuntimeError, match=r"^\[(conv|avg_pool|adaptive_avg_pool)\dd\] .*got .*, expected "):
+        getattr(tenora_ops, op)(tenora.ones(grad), tenora.ones(other), *rest)

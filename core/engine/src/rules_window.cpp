@@ -56,7 +56,9 @@ struct Rule {
         return out;
     }
     std::span<const int64_t> input(size_t i, int n) const {
-        std::span<const int64_t> x = tensor_in(c, i, "input")->shape();
+        return image(tensor_in(c, i, "input")->shape(), n);
+    }
+    std::span<const int64_t> image(std::span<const int64_t> x, int n) const {
         if (int(x.size()) != n + 1 && int(x.size()) != n + 2)
             refuse("wrong rank of input: got ", Tuple{x}, ", expected ", n + 1, " (unbatched) or ", n + 2,
                    " (batched) dims. Reshape it to (N, C, spatial...).");
@@ -134,23 +136,13 @@ std::array<Wide, size_t(N)> named_padding(const Rule& r, const Sizes<N>& kernel,
     return both;
 }
 
-template <int N, bool kNamed>
-void conv(Infer& c) {
-    Rule r{c, text("conv", N, "d")};
-    Sizes<N> stride = r.spread<N>(0, "stride", 1), dilation = r.spread<N>(2, "dilation", 1), kernel, out;
-    int64_t groups = int_attr(c, 3, "groups");
-    std::span<const int64_t> x = r.input(0, N), w = tensor_in(c, 1, "weight")->shape();
-    check_weight(r, x, w, false, groups, N);
-    check_bias(r, w[0]);
-    std::copy(w.begin() + 2, w.end(), kernel.begin());
-    std::array<Wide, size_t(N)> both = {};
-    if constexpr (kNamed) {
-        both = named_padding<N>(r, kernel, stride, dilation);
-    } else {
-        Sizes<N> padding = r.spread<N>(1, "padding", 0);
-        for (size_t d = 0; d < size_t(N); ++d) both[d] = Wide(padding[d]) * 2;
-    }
-    std::span<const int64_t> sizes = x.last(size_t(N));
+// How many windows of the weight's kernel fit; `both`: padding before and behind.
+template <int N>
+Sizes<N> window_counts(const Rule& r, std::span<const int64_t> x, std::span<const int64_t> w,
+                       const Sizes<N>& stride, const std::array<Wide, size_t(N)>& both,
+                       const Sizes<N>& dilation) {
+    std::span<const int64_t> sizes = x.last(size_t(N)), kernel = w.last(size_t(N));
+    Sizes<N> out;
     for (size_t d = 0; d < size_t(N); ++d) {
         Wide room = sizes[d] + both[d] - Wide(dilation[d]) * (kernel[d] - 1) - 1;
         if (room < 0)
@@ -160,8 +152,40 @@ void conv(Infer& c) {
                 ", expected at most the padded size in every dim. Use a smaller kernel or more padding.");
         out[d] = r.narrow(room / stride[d] + 1);
     }
-    r.give(0, x.first(x.size() - size_t(N) - 1), w.first(1), out);
-    r.estimate(double(w[1]) * product(kernel) / 10);
+    return out;
+}
+
+template <int N>
+std::array<Wide, size_t(N)> both_sides(const Sizes<N>& padding) {
+    std::array<Wide, size_t(N)> both;
+    for (size_t d = 0; d < size_t(N); ++d) both[d] = Wide(padding[d]) * 2;
+    return both;
+}
+
+// Products for each element of a convolution's result, in nanoseconds of one core.
+double convolution_work(std::span<const int64_t> w) {
+    double terms = 0.1;
+    for (int64_t size : w.subspan(1)) terms *= double(size);
+    return terms;
+}
+
+template <int N, bool kNamed>
+void conv(Infer& c) {
+    Rule r{c, text("conv", N, "d")};
+    Sizes<N> stride = r.spread<N>(0, "stride", 1), dilation = r.spread<N>(2, "dilation", 1), kernel;
+    int64_t groups = int_attr(c, 3, "groups");
+    std::span<const int64_t> x = r.input(0, N), w = tensor_in(c, 1, "weight")->shape();
+    check_weight(r, x, w, false, groups, N);
+    check_bias(r, w[0]);
+    std::copy(w.begin() + 2, w.end(), kernel.begin());
+    std::array<Wide, size_t(N)> both;
+    if constexpr (kNamed)
+        both = named_padding<N>(r, kernel, stride, dilation);
+    else
+        both = both_sides<N>(r.spread<N>(1, "padding", 0));
+    r.give(0, x.first(x.size() - size_t(N) - 1), w.first(1),
+           window_counts<N>(r, x, w, stride, both, dilation));
+    r.estimate(convolution_work(w));
 }
 
 template <int N>
@@ -190,16 +214,29 @@ void conv_transpose(Infer& c) {
     r.give(0, x.first(x.size() - size_t(N) - 1), {&channels, 1}, out);
 }
 
-// The adjoints are told the size of their result. Each element of the gradient meets one kernel.
-template <bool kWeight>
+// The adjoints are told the size of their result. A gradient may have fewer windows than fit: a transposed
+// convolution with an output_padding beyond its stride leaves some without an element.
+template <int N, bool kWeight>
 void conv_adjoint(Infer& c) {
-    std::span<const int64_t> size = span_attr(c, 0, "size");
+    Rule r{c, text("conv", N, "d")};
+    std::span<const int64_t> size = span_attr(c, 0, "size"), other = tensor_in(c, 1, "operand")->shape();
     check_shape(c, size);
+    Sizes<N> stride = r.spread<N>(1, "stride", 1), padding = r.spread<N>(2, "padding", 0),
+             dilation = r.spread<N>(3, "dilation", 1);
+    std::span<const int64_t> x = r.image(kWeight ? other : size, N), w = kWeight ? size : other;
+    check_weight(r, x, w, false, int_attr(c, 4, "groups"), N);
+    Sizes<N> out = window_counts<N>(r, x, w, stride, both_sides<N>(padding), dilation);
+    std::span<const int64_t> g = r.input(0, N);
+    size_t lead = x.size() - size_t(N) - 1;
+    bool fits = g.size() == x.size() && std::equal(g.begin(), g.begin() + std::ptrdiff_t(lead), x.begin());
+    fits = fits && g[lead] == w[0];
+    for (size_t d = 0; fits && d < size_t(N); ++d) fits = g[lead + 1 + d] <= out[d];
+    if (!fits)
+        r.refuse("gradient does not fit: got ", Tuple{g}, " for input ", Tuple{x}, " and weight ", Tuple{w},
+                 ", expected the batch, ", w[0], " channels and at most ", Tuple{out},
+                 " windows. Pass the gradient of this op's result.");
     set_shape(c.out[0], size);
-    std::span<const int64_t> weight = kWeight ? size : tensor_in(c, 1, "weight")->shape();
-    double terms = 1;
-    for (int64_t s : weight.subspan(std::min<size_t>(weight.size(), 1))) terms *= double(s);
-    c.work = double(tensor_in(c, 0, "grad")->numel) * terms / 10;
+    c.work = double(tensor_in(c, 0, "grad")->numel) * convolution_work(w);
 }
 
 // ---- pooling ----
@@ -257,10 +294,14 @@ void avg_pool(Infer& c) {
     pool_sizes<N>(r, 0, x, true, false, bool_attr(c, 3, false), out);
     if (N > 1 && has_attr(c, 5) && int_attr(c, 5, "divisor_override") == 0)
         r.refuse("divisor_override: got 0, expected another number. Leave it out.");
-    if (kBack)
-        set_shape(c.out[0], x);
-    else
-        r.give(0, x.first(x.size() - size_t(N)), {}, out);
+    r.give(0, x.first(x.size() - size_t(N)), {}, out);
+    if (!kBack) return;
+    std::span<const int64_t> g = tensor_in(c, 0, "grad")->shape();
+    std::span<const int64_t> wanted(c.out[0].shape, size_t(c.out[0].rank));
+    if (!std::equal(g.begin(), g.end(), wanted.begin(), wanted.end()))
+        r.refuse("gradient does not fit: got ", Tuple{g}, " for input ", Tuple{x}, ", expected ",
+                 Tuple{wanted}, ". Pass the gradient of this op's result.");
+    set_shape(c.out[0], x);
 }
 
 template <int N>
@@ -355,8 +396,12 @@ constexpr RuleName kRules[] = {
     {"conv_transpose1d", conv_transpose<1>},
     {"conv_transpose2d", conv_transpose<2>},
     {"conv_transpose3d", conv_transpose<3>},
-    {"conv_input", conv_adjoint<false>},
-    {"conv_weight", conv_adjoint<true>},
+    {"conv1d_input", conv_adjoint<1, false>},
+    {"conv2d_input", conv_adjoint<2, false>},
+    {"conv3d_input", conv_adjoint<3, false>},
+    {"conv1d_weight", conv_adjoint<1, true>},
+    {"conv2d_weight", conv_adjoint<2, true>},
+    {"conv3d_weight", conv_adjoint<3, true>},
     {"max_pool1d", max_pool<1>},
     {"max_pool2d", max_pool<2>},
     {"max_pool3d", max_pool<3>},

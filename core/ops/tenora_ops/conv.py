@@ -245,7 +245,7 @@ def _declare_adjoints(n: int) -> tuple[OpFunction, OpFunction]:
     to_input = op(
         f"conv{n}d_input(grad: Tensor, weight: Tensor, size: int[], {WHERE}) -> Tensor",
         family=CONV,
-        shape="conv_input",
+        shape=f"conv{n}d_input",
         composite=_conv_input(n),
         vjp=_input_vjp(n),
         samples=adjoint_samples(n, of_weight=False),
@@ -257,7 +257,7 @@ def _declare_adjoints(n: int) -> tuple[OpFunction, OpFunction]:
     to_weight = op(
         f"conv{n}d_weight(grad: Tensor, input: Tensor, size: int[], {WHERE}) -> Tensor",
         family=CONV,
-        shape="conv_weight",
+        shape=f"conv{n}d_weight",
         composite=_conv_weight(n),
         vjp=_weight_vjp(n),
         samples=adjoint_samples(n, of_weight=True),
