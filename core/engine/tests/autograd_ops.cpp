@@ -180,8 +180,7 @@ ProgramRef trace_sum(Formula& f) {
     return f.done({f.run("unreduce", {slot(kG), f.input(0)}, {attr_slot(0), attr_slot(1)})});
 }
 
-// as_strided means the row-major buffer of a gradient, which may be expanded.
-int window(Formula& f) { return f.same_attrs("as_strided", {slot(f.run("contiguous", {slot(kG)}))}); }
+int window(Formula& f) { return f.same_attrs("window", {slot(kG)}); }
 
 ProgramRef trace_scatter(Formula& f) {
     std::vector<AttrArg> all = f.attrs();
@@ -294,6 +293,7 @@ void register_ops() {
         {"sum_to", 2, 0, "", "", "", kPlan, 2},
         {"embed_select", 2, 2, "", "", "", kPlan, 2},
         {"embed_strided", 2, 3, "", "", "", kPlan, 2},
+        {"window", 1, 3, "", "", "", kPlan},
         {"write_window", 2, 3, "", "", "", kPlan},
     };
     for (const OpRow& row : rows) {
