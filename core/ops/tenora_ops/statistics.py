@@ -469,7 +469,7 @@ def _histogramdd(
         raise RuntimeError(
             f"[histogramdd] range: got {range}, expected {2 * dims} numbers. Pass a pair per dim."
         )
-    rows = ops.reshape(input.detach(), (-1, dims))
+    rows = ops.flatten(input.detach(), 0, -2)  # (elements, dims)
     columns = [ops.clone(ops.select(rows, 1, d)) for d in builtins.range(dims)]
     each_bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(each_bins) != dims:
