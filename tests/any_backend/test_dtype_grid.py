@@ -78,7 +78,6 @@ LISTED = (
         "index_add": "sums of bool are integers",
         "logcumsumexp": "PyTorch orders complex numbers by their real part",
         "linspace": "PyTorch counts unsigned numbers down by a step that wraps",
-        "zeta": "of bool: PyTorch's zeta(1, 0) is NaN",
         "dropout": "whole numbers times a probability are floating",
         "alpha_dropout": "whole numbers times a probability are floating",
         "feature_alpha_dropout": "whole numbers times a probability are floating",

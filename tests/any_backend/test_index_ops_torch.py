@@ -116,12 +116,12 @@ def lenient(name: str, call: drawn.Call, how: str) -> bool:
     """Where one side may take what the other refuses.
 
     Either checks less where nothing is read or written; tenora takes integers of every dtype and broadcasts the value
-    of masked_fill; PyTorch refuses some calls on 0-d tensors, and lets indices beyond a dim of size 1 of take_along_dim
-    pass.
+    of masked_fill; PyTorch refuses some calls on 0-d tensors, and takes indices of take_along_dim by their
+    remainder.
     """
     arrays = [a for a in call.arguments if isinstance(a, np.ndarray)]
     value = name == "masked_fill" and np.ndim(call.arguments[2]) > 0
-    unchecked = name == "take_along_dim" and how == "element" and 1 in arrays[0].shape
+    unchecked = name == "take_along_dim" and how == "element"
     return how == "dtype" or value or unchecked or any(not a.size for a in arrays) or not arrays[0].ndim
 
 
