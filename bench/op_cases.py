@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def _function(f: Framework, public: str) -> Callable[..., Any]:
     found: Any = f
     for part in public.split("."):
         found = getattr(found, part)
-    return found  # type: ignore[no-any-return]
+    return cast(Callable[..., Any], found)
 
 
 def _numbers(value: Any) -> list[float]:
