@@ -13,14 +13,42 @@ struct Finish {
     T alpha;
     const T* bias;  // per column, contiguous, or NULL
     bool accumulate;
-
-    V<T> operator()(V<T> product, V<T> old, V<T> bias_vector) const {
-        V<T> result = alpha == T(1) ? product : product * alpha;
-        if (bias) result += bias_vector;
-        if (accumulate) result += old;
-        return result;
-    }
 };
+
+// One question for all rows, not one for each vector: products with a small k end here more than they
+// multiply.
+template <class T, int kRows, int kVectors, bool kPartial>
+inline void finish_rows(V<T> (&sum)[kRows][kVectors], T* c, int64_t c_row, const Tail<T>& tail,
+                        const Finish<T>& finish) {
+    constexpr int L = kLanes<T>;
+    const auto partial = [](int v) { return kPartial && v == kVectors - 1; };
+    const auto load = [&](const T* p, int v) { return partial(v) ? tail.load(p) : load_vector(p); };
+    const auto each = [&](auto&& step) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+#pragma GCC unroll 16
+            for (int i = 0; i < kRows; ++i) step(i, v);
+        }
+    };
+    if (finish.alpha != T(1)) {
+        const T alpha = finish.alpha;
+        each([&](int i, int v) { sum[i][v] = sum[i][v] * alpha; });
+    }
+    if (finish.bias) {
+        V<T> bias[kVectors];
+        for (int v = 0; v < kVectors; ++v) bias[v] = load(finish.bias + v * L, v);
+        each([&](int i, int v) { sum[i][v] += bias[v]; });
+    }
+    if (finish.accumulate) {
+        each([&](int i, int v) { sum[i][v] += load(c + i * c_row + v * L, v); });
+    }
+    each([&](int i, int v) {
+        if (partial(v))
+            tail.store(c + i * c_row + v * L, sum[i][v]);
+        else
+            store_vector(c + i * c_row + v * L, sum[i][v]);
+    });
+}
 
 // A: element (i, p) at a[i * a_row + p * a_col]. B: row p of vectors at b[p * b_row]. C: row i at c[i *
 // c_row]. With kPartial the last of the kVectors holds only `last` elements.
@@ -45,22 +73,7 @@ void tile(int64_t k, const T* a, int64_t a_row, int64_t a_col, const T* b, int64
         }
         a += a_col;
     }
-#pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) {
-        const bool partial = kPartial && v == kVectors - 1;
-        const auto load = [&](const T* p) { return partial ? tail.load(p) : load_vector(p); };
-        const V<T> bias = finish.bias ? load(finish.bias + v * L) : V<T>{};
-#pragma GCC unroll 16
-        for (int i = 0; i < kRows; ++i) {
-            T* target = c + i * c_row + v * L;
-            const V<T> old = finish.accumulate ? load(target) : V<T>{};
-            const V<T> result = finish(sum[i][v], old, bias);
-            if (partial)
-                tail.store(target, result);
-            else
-                store_vector(target, result);
-        }
-    }
+    finish_rows<T, kRows, kVectors, kPartial>(sum, c, c_row, tail, finish);
 }
 
 // kRows x kColumns dot products. A: row i contiguous at a

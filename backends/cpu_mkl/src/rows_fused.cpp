@@ -120,6 +120,12 @@ void log_softmax_backward(void* out, const void* grad, const void* result, int64
     T* o = static_cast<T*>(out);
     const T *g = static_cast<const T*>(grad), *y = static_cast<const T*>(result);
     const T sum = static_cast<T>(sum_of<T>(n, [g](int64_t i) { return g[i]; }));
+    if (n <= kWidth) {
+        T powers[kWidth];
+        short_powers(powers, y, T(0), n);
+        for (int64_t i = 0; i < n; ++i) o[i] = g[i] - powers[i] * sum;
+        return;
+    }
 #pragma GCC ivdep
     for (int64_t i = 0; i < n; ++i) o[i] = g[i] - math::exp(y[i]) * sum;
 }
