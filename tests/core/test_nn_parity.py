@@ -150,3 +150,31 @@ def test_one_fused_call_takes_parameters_of_all_shapes(name: str) -> None:
                 optimizer.step()
     kernels = [event["op"] for event in recorded.events if event["kind"].lower() == "kernel"]
     assert kernels in (["sgd_step"], ["adam_update"], ["amsgrad_update"])
+
+
+LINEAR_SHAPES = {
+    "rows": ((5, 3), (4, 3), (4,)),
+    "one row": ((3,), (4, 3), (4,)),
+    "stacks of rows": ((2, 3, 5, 3), (4, 3), (4,)),
+    "no row": ((2, 0, 3), (4, 3), (4,)),
+    "no input features": ((2, 2, 0), (4, 0), (4,)),
+    "no output features": ((2, 2, 3), (0, 3), (0,)),
+    "weight of rank 1": ((2, 5, 3), (3,), ()),
+    "row and weight of rank 1": ((3,), (3,), ()),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("through_sum", [False, True], ids=["dense gradient", "expanded gradient"])
+@pytest.mark.parametrize("shapes", LINEAR_SHAPES)
+def test_linear_gradients(shapes: str, through_sum: bool, dtype: str) -> None:
+    results = []
+    for f in (tenora, torch):
+        operands = [
+            f.tensor(x, dtype=getattr(f, dtype)).requires_grad_() for x in arrays(*LINEAR_SHAPES[shapes])
+        ]
+        y = f.nn.functional.linear(*operands)
+        (y.sum() if through_sum else (y * y * y).sum()).abs().backward()
+        results.append([y.detach().numpy(), *(x.grad.numpy() for x in operands)])
+    for ours, theirs in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)

@@ -121,41 +121,23 @@ bool merged_rows(const DLTensor& t, int dims, int64_t& rows, int64_t& stride) {
     return true;
 }
 
-// A result without feature dimension (weight of rank 1) with one of size 1.
-struct WithFeatures {
-    int64_t shape[kMaxRank + 1], strides[kMaxRank + 1];
-    DLTensor tensor;
-
-    WithFeatures(const DLTensor& t, int rank) : tensor(t) {
-        for (int d = 0; d < rank; ++d) {
-            shape[d] = d < t.ndim ? t.shape[d] : 1;
-            strides[d] = d < t.ndim ? t.strides[d] : 1;
-        }
-        tensor.ndim = rank;
-        tensor.shape = shape;
-        tensor.strides = strides;
-    }
-};
-
-// y (..., N) = x (..., K) w^T (N, K) + b (N); w may be (K), then y is (...); b may be one number.
+// y (..., N) = x (..., K) w^T (N, K) + b (N); b may be one number.
 int32_t linear(const tnr_call* call) {
-    const DLTensor &x = *call->in[0], &w = *call->in[1];
+    const DLTensor &x = *call->in[0], &w = *call->in[1], &y = *call->out[0];
     const DLTensor* bias = call->n_in > 2 ? call->in[2] : nullptr;
-    const WithFeatures result(*call->out[0], x.ndim);
-    const DLTensor& y = result.tensor;
-    const int last = x.ndim - 1, inner = w.ndim - 1;
+    const int last = x.ndim - 1;
     const bool one_number = bias && (bias->ndim == 0 || bias->shape[0] == 1);
     const tnr_dtype dtype = dtype_of(x);
     Gemm g{1,
-           inner ? w.shape[0] : 1,
-           w.shape[inner],
+           w.shape[0],
+           w.shape[1],
            x.data,
            w.data,
            y.data,
            0,
            x.strides[last],
-           w.strides[inner],
-           inner ? w.strides[0] : 0,
+           w.strides[1],
+           w.strides[0],
            0,
            y.strides[last],
            call->accumulate != 0,

@@ -314,6 +314,8 @@ TensorRef product(Call& c, Tensor* x, Tensor* y) {
     return r;
 }
 
+Tensor* dense(Call& c, Tensor* t) { return t->contiguous ? t : c.keep(contiguous(t, nullptr)); }
+
 TensorRef reshaped(TensorRef t, std::span<const int64_t> shape) {
     int64_t strides[kMaxRank];
     if (!view_strides(t->shape(), t->strides(), shape, strides)) t = contiguous(t.get(), nullptr);
@@ -346,16 +348,16 @@ void matmul_left(Call& c) {
     finish_adjoint(c, product(c, x.view.get(), y.view.get()), a, true, row);
 }
 
-// Gradient for b of a @ b: a^H @ g. A batch that b lacks
-// is folded into the inner dimension when memory allows.
+// Gradient for b of a @ b: a^H @ g. A batch that b lacks is folded into the inner dimension: a dense copy of
+// an operand is smaller than one product per matrix of the batch.
 void matmul_right(Call& c) {
     Tensor *g = tensor_in(c.infer, 0, "g"), *a = conjugate(c, tensor_in(c.infer, 1, "a")),
            *b = tensor_in(c.infer, 2, "b");
     bool row = a->rank() == 1, column = b->rank() == 1;
     Matrices x, y;
-    if (a->rank() > 2 && b->rank() <= 2 && a->contiguous && g->contiguous && a->numel && g->numel) {
-        x.fold(a, a->shape().back(), true);
-        y.fold(g, column ? 1 : g->shape().back(), false);
+    if (a->rank() > 2 && b->rank() <= 2 && a->numel && g->numel) {
+        x.fold(dense(c, a), a->shape().back(), true);
+        y.fold(dense(c, g), column ? 1 : g->shape().back(), false);
     } else {
         x.reset(c, a, row, false, true);
         y.reset(c, g, row, column, false);

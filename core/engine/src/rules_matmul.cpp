@@ -119,17 +119,17 @@ void baddbmm(Infer& c) {
 void linear(Infer& c) {
     Tensor *x = tensor_in(c, 0, "input"), *w = tensor_in(c, 1, "weight");
     if (x->rank() < 1) expect_rank(c, x, 1, "input");
-    if (w->rank() != 1) expect_rank(c, w, 2, "weight");
+    expect_rank(c, w, 2, "weight");
     if (x->shape().back() != w->shape().back())
         refuse(c, ErrorKind::Runtime, "shape", "feature sizes differ: got input ", describe(x),
                " and weight ", describe(w), ", expected equal last sizes. Check in_features.");
     OutMeta& m = c.out[0];
     set_shape(m, x->shape().first(size_t(x->rank() - 1)));
-    if (w->rank() == 2) m.shape[m.rank++] = w->shape()[0];
+    m.shape[m.rank++] = w->shape()[0];
     if (c.in.size() > 2 && c.in[2].tensor) {
         Tensor* bias = c.in[2].tensor;
-        bool fits = bias->rank() == 0 || (bias->rank() == 1 && w->rank() == 2 &&
-                                          (bias->shape()[0] == w->shape()[0] || bias->shape()[0] == 1));
+        bool fits = bias->rank() == 0 ||
+                    (bias->rank() == 1 && (bias->shape()[0] == w->shape()[0] || bias->shape()[0] == 1));
         if (!fits)
             refuse(c, ErrorKind::Runtime, "shape", "bias does not fit: got ", describe(bias), " for weight ",
                    describe(w), ", expected [out_features]. Check out_features.");

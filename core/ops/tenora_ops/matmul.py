@@ -7,7 +7,7 @@ from typing import Any
 
 from tenora_ops.blend import blend
 from tenora_ops.checks import need_rank
-from tenora_ops.formula import conj, max_number, ops, sum_to
+from tenora_ops.formula import conj, ops, sum_to
 from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np
 from tenora_ops.oracles import contract
@@ -285,11 +285,8 @@ def _linear(x: Any, weight: Any, bias: Any) -> Any:
 
 
 def _linear_gradients(g: Any, x: Any, weight: Any, bias: Any, r: Any) -> tuple[Any, Any, Any]:
-    # Either size of the weight may be 0, and then says nothing about N.
-    count = max_number(g.numel // max_number(weight.shape[0], 1), x.numel // max_number(weight.shape[1], 1))
-    rows = ops.reshape(g, (count, weight.shape[0]))  # (N, out)
-    inputs = ops.reshape(x, (count, weight.shape[1]))  # (N, in)
-    return ops.matmul(g, conj(weight)), ops.mm(ops.t(rows), conj(inputs)), sum_to(g, bias)
+    # The weight stands transposed in the product, so its gradient is that of a right operand with both roles swapped.
+    return ops.matmul(g, conj(weight)), conj(ops.matmul_right(x, g, weight)), sum_to(g, bias)
 
 
 linear = op(

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
-from tenora_ops import gelu, layer_norm, linear, log_softmax, sigmoid, softmax, softplus, tanh
+from tenora_engine import Tensor
+from tenora_ops import gelu, layer_norm, log_softmax, sigmoid, softmax, softplus, tanh
 
 from .functional_activation import (
     celu,
@@ -85,6 +86,21 @@ from .functional_pooling import (
 globals().update(
     {name: f for name, f in tenora_ops.loaded_functions("nn.functional").items() if name not in globals()}
 )
+
+
+def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`input @ weight^T + bias`.
+
+    `input` (..., in); `weight` (out, in), or (in) for one output without a dimension of its own; `bias` (out) or one
+    number.
+
+    >>> import tenora
+    >>> linear(tenora.ones(2, 3), tenora.ones(4, 3)).shape
+    tenora.Size([2, 4])
+    """
+    if weight.ndim == 1:
+        return tenora_ops.linear(input, weight.unsqueeze(0), bias).squeeze(-1)
+    return tenora_ops.linear(input, weight, bias)
 
 
 def __getattr__(name: str) -> Any:
