@@ -183,7 +183,7 @@ def main() -> None:
         "--case", nargs="+", choices=sorted({case for case, *_ in BUDGETS}), help="only these, printed only"
     )
     arguments = parser.parse_args()
-    effort = (3, 0.02) if arguments.smoke else (21, 0.06)
+    effort = (3, 0.02) if arguments.smoke else (101, 0.03)
     if arguments.case:
         measure_cases(arguments.case, *effort)
         return

@@ -83,8 +83,8 @@ def compare(
     ours: Worker,
     theirs: Worker,
     case: str,
-    rounds: int = 21,
-    seconds: float = 0.06,
+    rounds: int = 101,
+    seconds: float = 0.03,
     tolerance: float = 1e-4,
 ) -> Comparison:
     """Times `case` on both sides, alternating, after checking that they agree."""
