@@ -39,6 +39,7 @@ bool at_most(const char* wanted, const char* set) { return std::strcmp(wanted, s
     set::fill_convolution(tables); \
     set::fill_pooling(tables);     \
     set::fill_functions(tables);   \
+    set::fill_distance(tables);    \
     chosen_set = #set;
 
 void choose_instruction_set([[maybe_unused]] const char* wanted) {
@@ -134,6 +135,7 @@ struct Table {
         add_losses(kernels);
         add_convolutions(kernels);
         add_pools(kernels);
+        add_distances(kernels);
         for (const tnr_kernel& kernel : kernels) pointers.push_back(&kernel);
         backend.struct_size = sizeof(tnr_backend);
         backend.abi_version = TNR_ABI_VERSION;

@@ -31,5 +31,6 @@ void add_steps(Kernels& kernels);
 void add_losses(Kernels& kernels);
 void add_convolutions(Kernels& kernels);
 void add_pools(Kernels& kernels);
+void add_distances(Kernels& kernels);
 
 }  // namespace tenora::cpu

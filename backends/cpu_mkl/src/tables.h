@@ -100,6 +100,21 @@ struct StepRows {
                  const AdamSettings& settings);
 };
 
+// One matrix x1 (rows, width) against one x2 (others, width), all contiguous; grad and distance (rows,
+// others).
+struct DistanceCall {
+    void* out;
+    const void *x1, *x2, *grad, *distance;
+    void* panel;  // width * DistanceRows::panel elements
+    int64_t rows, others, width;
+    double p;
+};
+struct DistanceRows {
+    void (*forward)(const DistanceCall& c);
+    void (*backward)(const DistanceCall& c);
+    int panel;
+};
+
 struct Tables {
     UnaryRow unary[static_cast<int>(Unary::count)][TNR_DTYPE_COUNT];
     BinaryRow binary[static_cast<int>(Binary::count)][TNR_DTYPE_COUNT];
@@ -110,6 +125,7 @@ struct Tables {
     StepRows step[TNR_DTYPE_COUNT];
     ConvolutionRows convolution[TNR_DTYPE_COUNT];
     PoolingRows pooling[TNR_DTYPE_COUNT];
+    DistanceRows distance[TNR_DTYPE_COUNT];
     void (*philox)(uint32_t* out, uint64_t first_block, int64_t blocks, uint64_t seed);  // 4 words a block
 };
 
@@ -128,6 +144,7 @@ struct Tables {
     void fill_convolution(Tables& tables); \
     void fill_pooling(Tables& tables);     \
     void fill_functions(Tables& tables);   \
+    void fill_distance(Tables& tables);    \
     }
 TENORA_DECLARE_FILLS(baseline)
 TENORA_DECLARE_FILLS(avx2)

@@ -498,20 +498,6 @@ addbmm = op(
 )
 
 
-def _power_sum(distance: Any, p: float) -> Any:
-    """(sum of distance**p)**(1/p) over the last dim, with a gradient of zero where all are zero."""
-    if p == 0:
-        return ops.sum(ops.to(ops.ne(distance, 0), distance.dtype), -1)
-    if p == math.inf:
-        return ops.amax(distance, -1)
-    if p == 1:
-        return ops.sum(distance, -1)
-    zero = ops.eq(distance, 0)
-    total = ops.sum(ops.where(zero, 0, ops.pow(ops.where(zero, 1, distance), p)), -1)
-    nothing = ops.eq(total, 0)
-    return ops.where(nothing, 0, ops.pow(ops.where(nothing, 1, total), 1 / p))
-
-
 #: PyTorch's ways to the same distances; here there is one.
 COMPUTE_MODES = (
     "use_mm_for_euclid_dist_if_necessary",
@@ -535,13 +521,13 @@ def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = COMPUTE_MODES[0
     if p < 0:
         raise RuntimeError(f"[cdist] p is negative: got {p}, expected 0 or more. Use 2 for lengths.")
     batch = broadcast_shape("cdist", [x1.shape[:-2], x2.shape[:-2]])
-    if not x1.shape[-1] or not (x1.numel() and x2.numel()):
-        shape = (*batch, x1.shape[-2], x2.shape[-2])
-        return ops.full(shape, 0, dtype=x1.dtype, device=x1.device)
-    dtype, wide = x1.dtype, x1.dtype in HALVES
-    a, b = (ops.to(x1, _engine.float32), ops.to(x2, _engine.float32)) if wide else (x1, x2)
-    found = _power_sum(ops.abs(ops.sub(ops.unsqueeze(a, -2), ops.unsqueeze(b, -3))), float(p))
-    return ops.to(found, dtype) if wide else found
+    a, b = (ops.expand(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    if not a.shape[-1]:
+        return ops.full((*batch, a.shape[-2], b.shape[-2]), 0, dtype=x1.dtype, device=x1.device)
+    if x1.dtype not in HALVES:
+        return ops.row_distances(a, b, float(p))
+    wide = (ops.to(x, _engine.float32) for x in (a, b))
+    return ops.to(ops.row_distances(*wide, float(p)), x1.dtype)
 
 
 def _distances(a: Any, b: Any, p: float = 2.0) -> Any:

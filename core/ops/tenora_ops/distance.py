@@ -118,9 +118,7 @@ def _pdist(input: Any, p: float) -> Any:
     places = ops.arange(0, n, 1, dtype=_engine.int64, device=input.device)
     rows, columns = ops.reshape(places, (n, 1)), ops.reshape(places, (1, n))
     above = ops.lt(rows, columns)
-    first = ops.masked_select(ops.expand(rows, (n, n)), above)
-    second = ops.masked_select(ops.expand(columns, (n, n)), above)
-    return ops.norm(ops.index_select(input, 0, first) - ops.index_select(input, 0, second), p, 1)
+    return ops.masked_select(ops.row_distances(input, input, float(p)), above)
 
 
 pdist = op(

@@ -27,6 +27,7 @@ LATER = (
     "contraction",
     "diagonals",
     "distance",
+    "distances",
     "embedding_bags",
     "float_parts",
     "folding",

@@ -64,6 +64,7 @@ FAMILIES: dict[str, tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ..
               ('nn.functional.cosine_similarity', 'nn.functional.pairwise_distance', 'nn.functional.pdist',
                'nn.functional.bilinear', 'nn.functional.one_hot'),
               ()),
+ 'distances': ({'row_distances': True, 'row_distances_backward': True}, (), ()),
  'embedding_bags': ({'embedding_rows': False, 'embedding_bag': False}, ('nn.functional.embedding_bag',), ()),
  'float_parts': ({'frexp': False, 'nextafter': True, 'polygamma_of': False, 'gradient': None},
                  ('frexp', 'nextafter', 'gradient'),

@@ -1,0 +1,162 @@
+"""Distances between all rows of two stacks of vectors, with their gradient: what cdist and pdist are made of.
+
+- The p-norm of the difference; 0 counts the elements that differ, infinity takes the largest.
+- Where two rows are equal the gradient is 0, and for the largest element every one that attains it has a full share,
+  both as in PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from tenora_ops.formula import ops
+from tenora_ops.lazy import np
+from tenora_ops.record import Family, op
+from tenora_ops.samples import Draw, Sample, sample
+
+EXPONENTS = (2.0, 1.0, 3.0, math.inf, 0.5, 0.0, 1.5)
+
+
+def stacks(draw: Draw) -> Iterable[Sample]:
+    """Two stacks of rows and an exponent, one sample for each kind of it."""
+    shapes = (
+        ((5, 3), (4, 3)),
+        ((2, 3, 2), (2, 4, 2)),
+        ((1, 70), (2, 70)),
+        ((3, 1), (70, 1)),
+        ((2, 1, 3, 2), (2, 1, 2, 2)),
+        ((0, 2), (3, 2)),
+        ((2, 3), (0, 3)),
+        ((2, 0), (3, 0)),
+    )
+    kinds = [*EXPONENTS, 2.0]
+    return [sample(draw.array(*a), draw.array(*b), p) for (a, b), p in zip(shapes, kinds, strict=True)]
+
+
+ROWS = Family("vectors", "promote_float", "", "plain", stacks, ("float32", "float64"), tolerance="statistics")
+
+
+def _shape(operands: Any, attributes: Any) -> tuple[int, ...]:
+    first, second = (tuple(o[0]) for o in operands)
+    fits = min(len(first), len(second)) >= 2 and (*first[:-2], first[-1]) == (*second[:-2], second[-1])
+    if not fits:
+        raise RuntimeError(
+            f"[row_distances] shapes do not fit: got {list(first)} and {list(second)}, expected (..., P, M) and "
+            "(..., R, M). Expand the leading dimensions."
+        )
+    return (*first[:-1], second[-2])
+
+
+def _differences(x1: Any, x2: Any) -> Any:
+    return ops.unsqueeze(x1, -2) - ops.unsqueeze(x2, -3)
+
+
+def _distances(x1: Any, x2: Any, p: float) -> Any:
+    away = ops.abs(_differences(x1, x2))
+    if not x1.shape[-1]:
+        return ops.sum(away, -1)
+    if p == 0:
+        return ops.sum(ops.to(ops.ne(away, 0), away.dtype), -1)
+    if p == math.inf:
+        return ops.amax(away, -1)
+    if p == 1:
+        return ops.sum(away, -1)
+    return ops.pow(ops.sum(ops.pow(away, p), -1), 1 / p)
+
+
+def _slopes(x1: Any, x2: Any, distance: Any, p: float) -> tuple[Any, Any, Any]:
+    """The derivative of a distance by a difference, and that slope's own by the difference and by the distance."""
+    away, length = _differences(x1, x2), ops.unsqueeze(distance, -1)
+    nothing = ops.zeros_like(away)
+    if p == 0:
+        return nothing, nothing, nothing
+    if p == math.inf:
+        return ops.sign(away) * ops.to(ops.eq(ops.abs(away), length), away.dtype), nothing, nothing
+    if p == 1:
+        return ops.sign(away), nothing, nothing
+    flat = ops.logical_or(ops.eq(away, 0), ops.eq(length, 0))
+    size, whole = ops.where(flat, 1, ops.abs(away)), ops.where(ops.eq(length, 0), 1, length)
+    steep = ops.pow(size, p - 2) / ops.pow(whole, p - 1)
+    at_zero = (
+        ops.eq(length, 0) if p == 2 else flat
+    )  # the slope's own derivative at a difference of 0 is 1 / length
+    return (
+        ops.where(flat, 0, away * steep),
+        ops.where(at_zero, 0, (p - 1) * steep),
+        ops.where(flat, 0, (1 - p) * away * steep / whole),
+    )
+
+
+def _backward(grad: Any, x1: Any, x2: Any, distance: Any, p: float) -> Any:
+    return ops.sum(ops.unsqueeze(grad, -1) * _slopes(x1, x2, distance, p)[0], -2)
+
+
+def _backward_gradients(
+    h: Any, grad: Any, x1: Any, x2: Any, distance: Any, r: Any, p: float
+) -> tuple[Any, Any, Any, Any]:
+    slope, by_difference, by_distance = _slopes(x1, x2, distance, p)
+    h, g = ops.unsqueeze(h, -2), ops.unsqueeze(grad, -1)
+    moved = h * g * by_difference
+    return ops.sum(h * slope, -1), ops.sum(moved, -2), -ops.sum(moved, -3), ops.sum(h * g * by_distance, -1)
+
+
+def _oracle(a: Any, b: Any, p: float) -> Any:
+    away = np.abs(a[..., :, None, :] - b[..., None, :, :])
+    if not away.shape[-1]:
+        return np.zeros(away.shape[:-1], a.dtype)
+    if p == 0:
+        return (away != 0).sum(-1).astype(a.dtype)
+    return away.max(-1) if p == math.inf else (away**p).sum(-1) ** (1 / p)
+
+
+def _backward_oracle(g: Any, a: Any, b: Any, distance: Any, p: float) -> Any:
+    away = a[..., :, None, :] - b[..., None, :, :]
+    length = distance[..., None]
+    with np.errstate(all="ignore"):
+        if p == 0:
+            slope = np.zeros_like(away)
+        elif p == math.inf:
+            slope = np.sign(away) * np.isclose(np.abs(away), length, rtol=1e-6)  # a wider type than its own
+        else:
+            slope = np.sign(away) * (np.abs(away) / length) ** (p - 1)
+    return (g[..., None] * np.where((away == 0) | (length == 0), 0, slope)).sum(-2).astype(a.dtype)
+
+
+def _with_gradient(draw: Draw) -> Iterable[Sample]:
+    found = []
+    for s in stacks(draw):
+        a, b, p = s.arguments
+        distance = _oracle(a, b, p)
+        found.append(sample(draw.array(*distance.shape), a, b, distance, p))
+    return found
+
+
+row_distances = op(
+    "row_distances(x1: Tensor, x2: Tensor, p: float) -> Tensor",
+    family=ROWS,
+    shape=_shape,
+    function=_distances,
+    vjp=lambda g, a, b, r, p: (
+        ops.row_distances_backward(g, a, b, r, p),
+        ops.row_distances_backward(ops.transpose(g, -2, -1), b, a, ops.transpose(r, -2, -1), p),
+    ),
+    oracle=_oracle,
+    doc="The p-norm of every row of x1 (..., P, M) less every row of x2 (..., R, M): (..., P, R).",
+    example="tenora.cdist(tenora.ones(3, 2), tenora.zeros(4, 2))",
+    public="",
+)
+row_distances_backward = op(
+    "row_distances_backward(grad: Tensor, x1: Tensor, x2: Tensor, distance: Tensor, p: float) -> Tensor",
+    family=ROWS,
+    shape=lambda operands, attributes: tuple(operands[1][0]),
+    function=_backward,
+    vjp=_backward_gradients,
+    dynamic_vjp=True,
+    samples=_with_gradient,
+    oracle=_backward_oracle,
+    doc="The gradient of row_distances for x1: sums over the rows of x2.",
+    example="tenora.cdist(tenora.rand(3, 2).requires_grad_(), tenora.zeros(4, 2)).sum().backward()",
+    public="",
+)
