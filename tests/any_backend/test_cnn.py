@@ -1,4 +1,5 @@
-"""Convolutional networks train as PyTorch's do: losses, gradients and running statistics of several steps."""
+"""Convolutional networks train as PyTorch's do: losses, gradients and running statistics of several steps; and an
+infinite weight spreads no further."""
 
 from __future__ import annotations
 
@@ -99,3 +100,22 @@ def test_gradients_that_fit_no_call_are_refused(backend: str, name: str) -> None
     op, grad, other, rest = MISFITS[name]
     with pytest.raises(RuntimeError, match=r"^\[(conv|avg_pool|adaptive_avg_pool)\dd\] .*got .*, expected "):
         getattr(tenora_ops, op)(tenora.ones(grad), tenora.ones(other), *rest)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("stride, padding, dilation", [(1, 1, 1), (2, 1, 1), (1, 2, 2), (1, 3, 1)])
+def test_an_infinite_weight(n: int, stride: int, padding: int, dilation: int, backend: str) -> None:
+    """It makes no NaN in the gradient for the input, nor in the transposed convolution: nothing lies around those."""
+    weight = np.random.default_rng(1).standard_normal((2, 2, *[3] * n))
+    weight.flat[0] = np.inf
+    found = []
+    for f in (tenora, torch):
+        x, w = f.ones([1, 2, *[5] * n], dtype=f.float64, requires_grad=True), f.tensor(weight)
+        y = getattr(f.nn.functional, f"conv{n}d")(x, w, None, stride, padding, dilation)
+        y.backward(f.ones_like(y))
+        transposed = getattr(f.nn.functional, f"conv_transpose{n}d")
+        back = transposed(x.detach(), w, None, stride, padding, dilation=dilation)
+        found.append([np.asarray(x.grad), np.asarray(back)])
+    for ours, theirs in zip(*found, strict=True):
+        assert not np.isnan(theirs).any()
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
