@@ -26,7 +26,7 @@ from tenora_ops.tolerance import TOLERANCES
 LAYOUTS = ("contiguous", "transposed", "strided", "negative", "offset")
 #: Ops whose meaning is tied to the memory layout of their input.
 LAYOUT_BOUND = frozenset(
-    {"view", "view_as", "view_as_complex", "as_strided", "as_strided_scatter", "empty_like"}
+    {"view", "view_dtype", "view_as", "view_as_complex", "as_strided", "as_strided_scatter", "empty_like"}
 )
 WIDE = {"f": np.float64, "c": np.complex128}
 
@@ -128,7 +128,9 @@ def widened(value: Any) -> Any:
         return value
     if value.dtype == ml_dtypes.bfloat16 or value.dtype.kind == "f":
         return value.astype(np.dtype(np.float64, metadata={"drawn": value.dtype.name}))
-    return value.astype(np.complex128) if value.dtype.kind == "c" else value
+    if value.dtype.kind == "c":
+        return value.astype(np.dtype(np.complex128, metadata={"drawn": value.dtype.name}))
+    return value
 
 
 @functools.cache

@@ -57,6 +57,7 @@ LISTED = (
             *["linalg_solve", "linalg_det", "linalg_lu_solve"],
             *["cholesky", "matrix_exp", "det", "lu_solve"],
             *[f"adaptive_avg_pool{n}d" for n in (1, 2, 3)],
+            *["randn", "normal_mean", "normal_std", "normal_size", "bernoulli_p"],
         ],
         ONLY_EMPTY,
     )
@@ -67,13 +68,9 @@ LISTED = (
     | dict.fromkeys(["trapezoid", "cumulative_trapezoid", "pairwise_distance", "triplet_margin_loss"], WRAPS)
     | dict.fromkeys(["view_as_complex", "complex"], "there is no complex number of two float16")
     | dict.fromkeys(
-        ["normal_mean", "normal_size"], "PyTorch cuts draws from a normal distribution to integers"
-    )
-    | dict.fromkeys(
         ["interpolate", "upsample", "upsample_bilinear"], "PyTorch rounds uint8 after each dim, here once"
     )
     | {
-        "rand": "a complex number is drawn as two parts",
         "square": "PyTorch's square of bool is int64; that of a product stays bool",
         "index_add": "sums of bool are integers",
         "logcumsumexp": "PyTorch orders complex numbers by their real part",

@@ -19,8 +19,9 @@ from tenora_ops.record import Record
 from tenora_ops.samples import Sample
 
 HALVES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
-#: These draw numbers, or make them from none, or from the limits of the dtype.
-LEFT_OUT = {"rand", "bernoulli", "arange_end", "eye", "nan_to_num"}
+#: These draw numbers by a formula of the dtype, or make them from none, or from the limits of the dtype.
+LEFT_OUT = {"rand", "uniform", "random_all", "bernoulli", "arange_end", "eye", "nan_to_num"}
+LEFT_OUT |= {"randn", "randint", "randperm", "normal_size"}
 NAMES = [
     r.name
     for r in tenora_ops.records()

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenora_engine import _engine
 from tenora_ops.families import ALONG
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along
 from tenora_ops.random import uniforms
 from tenora_ops.record import Family, op
-from tenora_ops.samples import Draw, Sample, Seed, sample
+from tenora_ops.samples import REALS, Draw, Sample, Seed, sample
 
 
 def _halved(operands: Any, attributes: Any) -> tuple[int, ...]:
@@ -98,9 +99,7 @@ softmin = op(
 
 #: Exponential numbers are kept above it, so that their logarithm is finite.
 SMALLEST = 2.0**-25
-GUMBEL = Family(
-    "random", "", "", "", lambda draw: _logits(draw), ("float32", "float64"), tolerance="normalised"
-)
+GUMBEL = Family("random", "", "", "", lambda draw: _logits(draw), REALS, tolerance="normalised")
 
 
 def _logits(draw: Draw) -> list[Sample]:
@@ -112,18 +111,21 @@ def _logits(draw: Draw) -> list[Sample]:
 
 
 def _gumbel_softmax(logits: Any, tau: float, hard: bool, eps: float, dim: int, generator: Any) -> Any:
-    drawn = ops.rand(tuple(logits.shape), generator=generator, dtype=logits.dtype, device=logits.device)
+    # Half types draw in float32: one of 256 bfloat16 uniforms is 0, whose noise is that of SMALLEST.
+    wide = _engine.float64 if logits.dtype == _engine.float64 else _engine.float32
+    drawn = ops.rand(tuple(logits.shape), generator=generator, dtype=wide, device=logits.device)
     gumbels = -ops.log(ops.maximum(-ops.log(1 - drawn), SMALLEST))
-    soft = ops.softmax((logits + gumbels) / tau, dim)
-    if not hard:
-        return soft
-    chosen = ops.argmax(soft, dim, True)
-    sharp = ops.scatter(ops.zeros_like(soft), dim, chosen, ops.ones_like(ops.to(chosen, soft.dtype)))
-    return sharp - soft.detach() + soft
+    soft = ops.softmax((ops.to(logits, wide) + gumbels) / tau, dim)
+    if hard:
+        chosen = ops.argmax(soft, dim, True)
+        sharp = ops.scatter(ops.zeros_like(soft), dim, chosen, ops.ones_like(ops.to(chosen, wide)))
+        soft = sharp - soft.detach() + soft
+    return soft if logits.dtype == wide else ops.to(soft, logits.dtype)
 
 
 def _gumbel_oracle(logits: Any, tau: float, hard: bool, dim: int, generator: Any) -> Any:
     name = str((logits.dtype.metadata or {}).get("drawn", logits.dtype.name))
+    name = name if name == "float64" else "float32"
     drawn = np.array(uniforms(generator.seed, logits.size, name)).reshape(logits.shape)
     noise = -np.log(np.maximum(-np.log1p(-drawn), SMALLEST))
     soft = along(lambda row: _softmin_row(-row), (logits + noise) / tau, dim)

@@ -6,7 +6,10 @@
   two words, ((w0 >> 5) 2^26 + (w1 >> 6)) 2^-53.
 - Normal numbers: Box-Muller on pairs of uniforms (u, v), sqrt(-2 log(1 - u)) times cos(2 pi v) and sin(2 pi v), in
   float32 for half types.
-- randint: low + floor(w (high - low) / 2^32) for ranges up to 2^31, else low + (w0 2^31 + (w1 >> 1)) mod (high - low).
+- A complex number is two such numbers, the real part first; both parts of a normal one are scaled by sqrt(1/2). Bounds
+  and mean hold for either part, as in PyTorch.
+- randint: low + floor(w span / 2^32) for spans = high - low up to 2^31; low + (w0 2^31 + (w1 >> 1)) mod span up to
+  2^62; else low + (w0 2^32 + w1) mod span.
 - randperm: the stable order of the keys w0 2^31 + (w1 >> 1). Bernoulli and dropout compare float32 uniforms with p.
 """
 
@@ -20,16 +23,43 @@ from tenora_ops.checks import ints
 from tenora_ops.formula import max_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
-from tenora_ops.samples import REALS, UNIT, Seed, numpy_dtype, sample
+from tenora_ops.samples import (
+    BOOLEAN,
+    COMPLEX,
+    FLOATING,
+    INTEGERS,
+    REALS,
+    UNIT,
+    UNSIGNED,
+    Draw,
+    Sample,
+    Seed,
+    numpy_dtype,
+    sample,
+)
 
 RANDOM = Family("random", "", "", "", lambda draw: _sizes(draw), ("float32", "float64"), tolerance="few_ulp")
 SHAPES: tuple[tuple[int, ...], ...] = ((5,), (3, 4), (), (0,), (2, 3, 2), (1, 2, 1, 2, 3))
 #: Word shift and scale of a uniform number made of one word.
 ONE_WORD = {"float32": (2**8, 2.0**-24), "float16": (2**21, 2.0**-11), "bfloat16": (2**24, 2.0**-8)}
+PARTS = {_engine.complex64: _engine.float32, _engine.complex128: _engine.float64}
+#: The lowest whole number of a dtype, and one more than its highest; those of wider floating types are out of reach.
+WHOLE_RANGE = {
+    **{name: (0, 2 ** int(name[4:])) for name in UNSIGNED},
+    **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)},
+    "bool": (0, 2),
+    "float16": (-65504, 65505),
+}
 
 
-def _sizes(draw: Any) -> Any:
+def _sizes(draw: Draw) -> list[Sample]:
     return [sample(shape, generator=Seed(7 + i), dtype=draw.dtype) for i, shape in enumerate(SHAPES)]
+
+
+def fits(dtype: str, low: int, high: int) -> tuple[int, int]:
+    """The part of a sample's range that a dtype has."""
+    lowest, beyond = WHOLE_RANGE.get(dtype, (low, high))
+    return max(low, lowest), min(high, beyond)
 
 
 # ---- oracles: the generator in Python integers ----
@@ -52,7 +82,14 @@ def words(seed: int, count: int, offset: int = 0) -> list[int]:
     return found[:count]
 
 
-def uniforms(seed: int, count: int, dtype: str) -> list[float]:
+def in_parts(numbers: list[float], scale: float = 1.0) -> list[Any]:
+    """Complex numbers of pairs of real ones."""
+    return [scale * complex(*numbers[i : i + 2]) for i in range(0, len(numbers), 2)]
+
+
+def uniforms(seed: int, count: int, dtype: str) -> list[Any]:
+    if dtype in COMPLEX:
+        return in_parts(uniforms(seed, 2 * count, "float32" if dtype == "complex64" else "float64"))
     if dtype == "float64":
         w = words(seed, 2 * count)
         return [((w[2 * i] >> 5) * 2**26 + (w[2 * i + 1] >> 6)) * 2.0**-53 for i in range(count)]
@@ -60,7 +97,10 @@ def uniforms(seed: int, count: int, dtype: str) -> list[float]:
     return [(w // divisor) * scale for w in words(seed, count)]
 
 
-def normals(seed: int, count: int, dtype: str) -> list[float]:
+def normals(seed: int, count: int, dtype: str) -> list[Any]:
+    if dtype in COMPLEX:
+        parts = normals(seed, 2 * count, "float32" if dtype == "complex64" else "float64")
+        return in_parts(parts, math.sqrt(0.5))
     u = uniforms(seed, 2 * -(-count // 2), "float64" if dtype == "float64" else "float32")
     found = []
     for i in range(0, len(u), 2):
@@ -93,51 +133,70 @@ random_bits = op(
 )
 
 
+def _check_floating(op: str, dtype: Any, *, complex_too: bool = False) -> None:
+    if not dtype.is_floating_point and not (complex_too and dtype.is_complex):
+        kinds = "a floating or complex type" if complex_too else "a real floating type"
+        raise RuntimeError(
+            f"[{op}] dtype not supported: got {str(dtype).rsplit('.', 1)[-1]}, expected {kinds}. Use randint for whole "
+            "numbers, or cast afterwards."
+        )
+
+
 def _uniform(size: Any, dtype: Any, generator: Any, device: Any) -> Any:
     """Uniform numbers by the formula of their dtype."""
     size = ints(size)
+    if dtype in PARTS:
+        return ops.clone(ops.view_as_complex(_uniform((*size, 2), PARTS[dtype], generator, device)))
     if dtype == _engine.float64:
         bits = ops.random_bits((*size, 2), generator=generator, device=device)
         high = ops.to(ops.floor_divide(ops.select(bits, -1, 0), 2**5), dtype)
         low = ops.to(ops.floor_divide(ops.select(bits, -1, 1), 2**6), dtype)
         return (high * 2.0**26 + low) * 2.0**-53
-    name = str(dtype).rsplit(".", 1)[-1]
-    if name not in ONE_WORD:
-        raise RuntimeError(
-            f"[rand] dtype must be real and floating: got {name}. "
-            "Use randint for integers, or draw and combine two parts."
-        )
-    divisor, scale = ONE_WORD[name]
+    divisor, scale = ONE_WORD[str(dtype).rsplit(".", 1)[-1]]
     bits = ops.random_bits(size, generator=generator, device=device)
     return ops.to(ops.floor_divide(bits, divisor), dtype) * scale
 
 
 def _rand(size: Any, generator: Any, dtype: Any, device: Any) -> Any:
-    return _uniform(size, dtype or _engine.default_dtype(), generator, device)
+    dtype = dtype or _engine.default_dtype()
+    _check_floating("rand", dtype, complex_too=True)
+    return _uniform(size, dtype, generator, device)
 
 
 SIZE = "size: int[], *, generator: Generator? = None, dtype: dtype? = None, device: device? = None"
 rand = op(
     f"rand({SIZE}) -> Tensor",
     family=RANDOM,
-    dtypes=REALS,
+    dtypes=FLOATING,
     function=_rand,
     differentiable=False,
     tolerance="exact",
     oracle=lambda size, generator, dtype: np.array(uniforms(generator.seed, _count(size), dtype)).reshape(
         size
     ),
-    doc="Uniform numbers in [0, 1).",
+    doc="Uniform numbers in [0, 1); both parts of complex ones.",
     example="tenora.rand(2, 3)",
     out=True,
 )
 
 
+def unrounded(dtype: Any) -> Any:
+    """The dtype in which numbers of a dtype are worked out: half types compute in float32 and round once."""
+    return _engine.float32 if dtype in (_engine.float16, _engine.bfloat16) else dtype
+
+
 def _randn(size: Any, generator: Any, dtype: Any, device: Any) -> Any:
-    size = ints(size)
     dtype = dtype or _engine.default_dtype()
-    wide = _engine.float64 if dtype == _engine.float64 else _engine.float32
-    count = math.prod(size)
+    _check_floating("randn", dtype, complex_too=True)
+    size = ints(size)
+    if any(n < 0 for n in size):
+        raise RuntimeError(
+            f"[randn] size: got {list(size)}, expected no negative length. Pass lengths of 0 or more."
+        )
+    if dtype in PARTS:
+        parts = _randn((*size, 2), generator, PARTS[dtype], device)
+        return ops.view_as_complex(parts) * math.sqrt(0.5)
+    wide, count = unrounded(dtype), math.prod(size)
     pairs = _uniform(((count + 1) // 2, 2), wide, generator, device)
     radius = ops.sqrt(ops.log(1 - ops.select(pairs, 1, 0)) * -2.0)
     angle = ops.select(pairs, 1, 1) * (2 * math.pi)
@@ -150,12 +209,13 @@ def _randn(size: Any, generator: Any, dtype: Any, device: Any) -> Any:
 randn = op(
     f"randn({SIZE}) -> Tensor",
     family=RANDOM,
+    dtypes=FLOATING,
     function=_randn,
     differentiable=False,
     oracle=lambda size, generator, dtype: np.array(normals(generator.seed, _count(size), dtype)).reshape(
         size
     ),
-    doc="Standard normal numbers (Box-Muller).",
+    doc="Standard normal numbers (Box-Muller); complex ones of variance 1, half of it in either part.",
     example="tenora.randn(2, 3)",
     tolerance="transcendental",
     out=True,
@@ -169,20 +229,44 @@ def _whole(bits_pairs: Any) -> Any:
     return ops.floor_divide(high, 2) * 2**31 + ops.floor_divide(low, 2)
 
 
-def _randint(low: int, high: int, size: Any, generator: Any, dtype: Any, device: Any) -> Any:
-    size = ints(size)
-    span = high - low
-    if span <= 0:
+def _modulo(bits_pairs: Any, span: int) -> Any:
+    """The 64-bit numbers of pairs of words modulo a span above 2^62, in int64, whose sums wrap."""
+    high = ops.to(ops.select(bits_pairs, -1, 0), _engine.int64)
+    found = high * 2**32 + ops.to(ops.select(bits_pairs, -1, 1), _engine.int64)
+    wrapped, lowest = (span + 2**63) % 2**64 - 2**63, -(2**63)
+    for _ in range(3):  # an order of unsigned numbers is that of signed ones with the highest bit flipped
+        beyond = ops.ge(ops.bitwise_xor(found, lowest), (wrapped + 2**64) % 2**64 - 2**63)
+        found = ops.where(beyond, found - wrapped, found)
+    return found
+
+
+def _check_range(op: str, low: int, high: int, dtype: Any) -> None:
+    if low >= high:
         raise RuntimeError(
-            f"[randint] low must be below high: got low {low}, high {high}. Exchange or widen the bounds."
+            f"[{op}] low must be below high: got low {low}, high {high}. Exchange or widen the bounds."
         )
+    name = str(dtype or "int64").rsplit(".", 1)[-1]
+    if name in COMPLEX:
+        raise RuntimeError(f"[{op}] dtype not supported: got {name}, expected a real type. Cast afterwards.")
+    lowest, beyond = WHOLE_RANGE.get(name, (low, high))
+    if low < lowest or high > beyond:
+        raise RuntimeError(
+            f"[{op}] bounds: got {low} to {high - 1}, expected what fits into {name}: {lowest} to {beyond - 1}. "
+            "Narrow them or take a wider dtype."
+        )
+
+
+def _randint(
+    low: int, high: int, size: Any, generator: Any, dtype: Any, device: Any, op: str = "randint"
+) -> Any:
+    _check_range(op, low, high, dtype)
+    size, span = ints(size), high - low
     if span <= 2**31:
         bits = ops.to(ops.random_bits(size, generator=generator, device=device), _engine.int64)
         found = ops.floor_divide(bits * span, 2**32) + low
     else:
-        found = (
-            ops.remainder(_whole(ops.random_bits((*size, 2), generator=generator, device=device)), span) + low
-        )
+        pairs = ops.random_bits((*size, 2), generator=generator, device=device)
+        found = (ops.remainder(_whole(pairs), span) if span <= 2**62 else _modulo(pairs, span)) + low
     return found if dtype in (None, _engine.int64) else ops.to(found, dtype)
 
 
@@ -192,8 +276,29 @@ def _randint_oracle(low: int, high: int, size: Any, generator: Any, dtype: str =
         values = [low + (w * span >> 32) for w in words(generator.seed, count)]
     else:
         w = words(generator.seed, 2 * count)
-        values = [low + ((w[2 * i] // 2 * 2**31 + w[2 * i + 1] // 2) % span) for i in range(count)]
+        pairs = [(w[2 * i], w[2 * i + 1]) for i in range(count)]
+        values = [
+            low + ((a // 2 * 2**31 + b // 2) % span if span <= 2**62 else (a * 2**32 + b) % span)
+            for a, b in pairs
+        ]
     return np.array(values, dtype=numpy_dtype(dtype)).reshape(size)
+
+
+def _ranges(draw: Draw) -> list[Sample]:
+    rows: list[tuple[int, int, tuple[int, ...]]] = [
+        (0, 10, (5,)),
+        (-3, 4, (3, 4)),
+        (0, 1, ()),
+        (0, 2**31, (6,)),
+        (0, 2, (0,)),
+        (-(2**31), 2**31 - 1, (2, 3)),
+        (-(2**63), 2**63 - 1, (5,)),
+        (-5, 3 * 2**61, (1, 2, 1, 2, 3)),
+    ]
+    return [
+        sample(*fits(draw.dtype, low, high), size, generator=Seed(i), dtype=draw.dtype)
+        for i, (low, high, size) in enumerate(rows)
+    ]
 
 
 INTEGER = "size: int[], *, generator: Generator? = None, dtype: dtype? = None, device: device? = None"
@@ -202,21 +307,9 @@ randint = op(
     family=RANDOM,
     function=_randint,
     differentiable=False,
-    dtypes=("int64", "int32"),
+    dtypes=(*INTEGERS, *REALS, *BOOLEAN),
     tolerance="exact",
-    samples=lambda draw: [
-        sample(low, high, size, generator=Seed(i), dtype=draw.dtype)
-        for i, (low, high, size) in enumerate(
-            [
-                (0, 10, (5,)),
-                (-3, 4, (3, 4)),
-                (7, 8, ()),
-                (0, 2**31, (6,)),
-                (0, 2, (0,)),
-                (-(2**31), 2**31 - 1, (2, 3)),
-            ]
-        )
-    ],
+    samples=lambda draw: _ranges(draw),
     oracle=_randint_oracle,
     doc="Whole numbers in [low, high).",
     example="tenora.randint(0, 10, (3,))",
@@ -227,15 +320,15 @@ randint_high = op(
     family=RANDOM,
     function=lambda high, size, generator, dtype, device: _randint(0, high, size, generator, dtype, device),
     differentiable=False,
-    dtypes=("int64",),
+    dtypes=("int64", "int32", "uint8", "float32"),
     tolerance="exact",
     samples=lambda draw: [
-        sample(high, size, generator=Seed(i))
+        sample(high, size, generator=Seed(i), dtype=draw.dtype)
         for i, (high, size) in enumerate(
             [(10, (5,)), (3, (3, 4)), (1, ()), (100, (6,)), (2, (0,)), (7, (2, 2))]
         )
     ],
-    oracle=lambda high, size, generator: _randint_oracle(0, high, size, generator),
+    oracle=lambda high, size, generator, dtype: _randint_oracle(0, high, size, generator, dtype),
     doc="Whole numbers in [0, high).",
     example="tenora.randint(10, (3,))",
     public="randint",
@@ -246,6 +339,8 @@ randint_high = op(
 def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
     if n < 0:
         raise RuntimeError(f"[randperm] n must not be negative: got {n}, expected 0 or more. Pass a count.")
+    if n:
+        _check_range("randperm", 0, n, dtype)
     keys = _whole(ops.random_bits((n, 2), generator=generator, device=device))
     order = ops.argsort(keys, 0, False, True)
     return order if dtype in (None, _engine.int64) else ops.to(order, dtype)
@@ -262,7 +357,7 @@ randperm = op(
     family=RANDOM,
     function=_randperm,
     differentiable=False,
-    dtypes=("int64", "int32"),
+    dtypes=(*INTEGERS, *REALS),
     tolerance="exact",
     samples=lambda draw: [sample(n, generator=Seed(n), dtype=draw.dtype) for n in (5, 0, 1, 17, 64, 2)],
     oracle=_randperm_oracle,
@@ -275,8 +370,9 @@ randperm = op(
 def _uniform_like(input: Any, low: float, high: float, generator: Any) -> Any:
     if not low <= high:
         raise RuntimeError(f"[uniform_] bounds: got from {low} to {high}, expected from <= to. Swap them.")
+    _check_floating("uniform_", input.dtype, complex_too=True)
     found = _uniform(input.shape, input.dtype, generator, input.device)
-    return found * (high - low) + low
+    return found * (high - low) + (complex(low, low) if input.dtype in PARTS else low)
 
 
 uniform = op(
@@ -285,9 +381,10 @@ uniform = op(
     function=_uniform_like,
     differentiable=False,
     shape_only=("input",),
+    dtypes=FLOATING,
     samples=lambda draw: [sample(draw.array(*s), 1.0, 3.0, generator=Seed(i)) for i, s in enumerate(SHAPES)],
     oracle=lambda x, low, high, generator: (
-        np.array(uniforms(generator.seed, x.size, _name(x))).reshape(x.shape) * (high - low) + low
+        np.array(uniforms(generator.seed, x.size, _name(x))).reshape(x.shape) * (high - low) + _both(x, low)
     ),
     doc="Uniform numbers in [low, high), of the shape of input: the functional form of uniform_.",
     example="tenora.zeros(3).uniform_(-1, 1)",
@@ -301,10 +398,18 @@ def _name(x: Any) -> str:
     return str((x.dtype.metadata or {}).get("drawn", x.dtype.name))
 
 
+def _both(x: Any, number: float) -> Any:
+    """A bound or a mean of either part."""
+    return complex(number, number) if x.dtype.kind == "c" else number
+
+
 def _normal_like(input: Any, mean: float, std: float, generator: Any) -> Any:
     if not std >= 0:
         raise RuntimeError(f"[normal_] std: got {std}, expected a number that is not negative.")
-    return _randn(input.shape, generator, input.dtype, input.device) * std + mean
+    _check_floating("normal_", input.dtype, complex_too=True)
+    found = _randn(input.shape, generator, unrounded(input.dtype), input.device)
+    found = found * std + (complex(mean, mean) if input.dtype in PARTS else mean)
+    return found if found.dtype == input.dtype else ops.to(found, input.dtype)
 
 
 normal = op(
@@ -313,9 +418,10 @@ normal = op(
     function=_normal_like,
     differentiable=False,
     shape_only=("input",),
+    dtypes=FLOATING,
     samples=lambda draw: [sample(draw.array(*s), 1.0, 2.0, generator=Seed(i)) for i, s in enumerate(SHAPES)],
     oracle=lambda x, mean, std, generator: (
-        np.array(normals(generator.seed, x.size, _name(x))).reshape(x.shape) * std + mean
+        np.array(normals(generator.seed, x.size, _name(x))).reshape(x.shape) * std + _both(x, mean)
     ),
     doc="Normal numbers, of the shape of input: the functional form of normal_.",
     example="tenora.zeros(3).normal_()",
@@ -325,7 +431,13 @@ normal = op(
 )
 
 
+def check_probabilities(op: str, p: Any) -> None:
+    if bool(ops.any(ops.logical_not(ops.logical_and(ops.ge(p, 0), ops.le(p, 1))))):
+        raise RuntimeError(f"[{op}] p has elements outside 0 to 1: expected probabilities. Clamp them.")
+
+
 def _bernoulli(input: Any, generator: Any) -> Any:
+    check_probabilities("bernoulli", input)
     below = ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), input)
     return ops.to(below, input.dtype)
 
@@ -349,12 +461,17 @@ bernoulli = op(
     doc="1 with the probability that input states, else 0.",
     example="tenora.bernoulli(tenora.full((3,), 0.5))",
     method=True,
+    out=True,
 )
 
 
 def _bernoulli_like(input: Any, p: float, generator: Any) -> Any:
     if not 0 <= p <= 1:
         raise RuntimeError(f"[bernoulli_] p: got {p}, expected a probability from 0 to 1.")
+    if input.dtype.is_complex:
+        raise RuntimeError(
+            f"[bernoulli_] dtype not supported: got {input.dtype}, expected a real type. Cast it."
+        )
     return ops.to(ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), p), input.dtype)
 
 
@@ -364,7 +481,7 @@ bernoulli_p = op(
     function=_bernoulli_like,
     differentiable=False,
     shape_only=("input",),
-    dtypes=("float32", "float64", "int64", "bool"),
+    dtypes=(*INTEGERS, *REALS, *BOOLEAN),
     tolerance="exact",
     samples=lambda draw: [sample(draw.array(*s), 0.3, generator=Seed(i)) for i, s in enumerate(SHAPES)],
     oracle=lambda x, p, generator: np.array(

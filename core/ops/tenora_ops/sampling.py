@@ -17,31 +17,35 @@ from tenora_ops.lazy import np
 from tenora_ops.random import (
     RANDOM,
     SHAPES,
+    WHOLE_RANGE,
+    _check_floating,
     _count,
     _name,
     _randint,
     _randint_oracle,
     _randn,
     _uniform,
+    check_probabilities,
+    fits,
     normals,
     uniforms,
+    unrounded,
 )
 from tenora_ops.record import op
-from tenora_ops.samples import UNIT, Domain, Draw, Seed, sample
+from tenora_ops.samples import (
+    BOOLEAN,
+    FLOATING,
+    INTEGERS,
+    REALS,
+    UNIT,
+    Domain,
+    Draw,
+    Seed,
+    sample,
+)
 
-WHOLE = ("int32", "int64")
 #: One more than the largest whole number of a dtype up to which all are representable.
-BEYOND = {
-    _engine.float16: 2**11,
-    _engine.bfloat16: 2**8,
-    _engine.float32: 2**24,
-    _engine.float64: 2**53,
-    _engine.bool: 2,
-} | {
-    getattr(_engine, f"{sign}int{bits}"): 2 ** (bits - (not sign))
-    for sign in ("", "u")
-    for bits in (8, 16, 32, 64)
-}
+BEYOND = {"float16": 2**11, "bfloat16": 2**8, "float32": 2**24, "float64": 2**53}
 
 
 def _drawn(input: Any, generator: Any, formula: Callable[[Any], Any]) -> Any:
@@ -73,6 +77,7 @@ def oracle(formula: Callable[..., float]) -> Callable[..., Any]:
 
 
 def _exponential(input: Any, lambd: float, generator: Any) -> Any:
+    _check_floating("exponential_", input.dtype)
     _positive("exponential_", "lambd", lambd)
     return _drawn(input, generator, lambda u: ops.log1p(-u) * (-1.0 / lambd))
 
@@ -83,6 +88,7 @@ exponential = op(
     function=_exponential,
     differentiable=False,
     shape_only=("input",),
+    dtypes=REALS,
     samples=like(1.5),
     oracle=oracle(lambda u, rate: -math.log1p(-u) / rate),
     doc="Exponential numbers of rate lambd, of the shape of input: the functional form of exponential_.",
@@ -93,6 +99,7 @@ exponential = op(
 
 
 def _cauchy(input: Any, median: float, sigma: float, generator: Any) -> Any:
+    _check_floating("cauchy_", input.dtype)
     _positive("cauchy_", "sigma", sigma)
     return _drawn(input, generator, lambda u: ops.tan((u - 0.5) * math.pi) * sigma + median)
 
@@ -103,6 +110,7 @@ cauchy = op(
     function=_cauchy,
     differentiable=False,
     shape_only=("input",),
+    dtypes=REALS,
     samples=like(1.0, 2.0),
     oracle=oracle(lambda u, median, sigma: median + sigma * math.tan(math.pi * (u - 0.5))),
     tolerance="normalised",
@@ -116,6 +124,10 @@ cauchy = op(
 def _geometric(input: Any, p: float, generator: Any) -> Any:
     if not 0 < p < 1:
         raise RuntimeError(f"[geometric_] p: got {p}, expected a probability between 0 and 1.")
+    if input.dtype.is_complex or input.dtype == _engine.bool:
+        raise RuntimeError(
+            f"[geometric_] dtype not supported: got {input.dtype}, expected a real type that counts. Cast afterwards."
+        )
     return _drawn(input, generator, lambda u: ops.floor(ops.log1p(-u) * (1.0 / math.log1p(-p))) + 1)
 
 
@@ -125,7 +137,7 @@ geometric = op(
     function=_geometric,
     differentiable=False,
     shape_only=("input",),
-    dtypes=("float32", "float64", *WHOLE),
+    dtypes=(*INTEGERS, *REALS),
     samples=like(0.3),
     oracle=oracle(lambda u, p: math.floor(math.log1p(-u) / math.log1p(-p)) + 1),
     doc="How many trials until the first success of probability p: the functional form of geometric_.",
@@ -136,8 +148,9 @@ geometric = op(
 
 
 def _log_normal(input: Any, mean: float, std: float, generator: Any) -> Any:
+    _check_floating("log_normal_", input.dtype)
     _positive("log_normal_", "std", std)
-    wide = _engine.float64 if input.dtype == _engine.float64 else _engine.float32
+    wide = unrounded(input.dtype)
     found = ops.exp(_randn(input.shape, generator, wide, input.device) * std + mean)
     return found if input.dtype == wide else ops.to(found, input.dtype)
 
@@ -148,6 +161,7 @@ log_normal = op(
     function=_log_normal,
     differentiable=False,
     shape_only=("input",),
+    dtypes=REALS,
     samples=like(0.5, 0.25),
     oracle=lambda x, mean, std, generator: np.exp(
         np.array(normals(generator.seed, x.size, _name(x))).reshape(x.shape) * std + mean
@@ -161,19 +175,28 @@ log_normal = op(
 
 
 def _random_range(input: Any, low: int, high: Any, generator: Any) -> Any:
-    top = BEYOND.get(input.dtype)
-    if top is None:
-        raise RuntimeError(
-            f"[random_] dtype not supported: got {input.dtype}, expected a real type. Cast afterwards."
-        )
-    high = min(top, 2**62) if high is None else high
-    return ops.to(_randint(low, high, tuple(input.shape), generator, None, input.device), input.dtype)
+    name = str(input.dtype).rsplit(".", 1)[-1]
+    top = BEYOND.get(name) or WHOLE_RANGE.get(name, (0, 1))[1]  # a complex type is refused by _randint
+    size, high = tuple(input.shape), top if high is None else high
+    return _randint(low, high, size, generator, input.dtype, input.device, "random_")
 
 
 def _random_oracle(x: Any, low: int = 0, high: Any = None, *, generator: Any) -> Any:
-    top = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**62}
-    high = top[_name(x)] if high is None else high
-    return _randint_oracle(low, high, x.shape, generator).astype(x.dtype)
+    name = _name(x)
+    top = BEYOND.get(name) or WHOLE_RANGE[name][1]
+    if name == "uint64" and high is None:
+        return _randint_oracle(0, top, x.shape, generator, name)
+    return _randint_oracle(low, top if high is None else high, x.shape, generator).astype(x.dtype)
+
+
+def ranges(low: int, high: int) -> Callable[[Draw], Any]:
+    """Calls with the part of a range that a dtype has; without low where it is 0."""
+
+    def made(draw: Draw) -> Any:
+        least, most = fits(draw.dtype, low, high)
+        return like(least, most)(draw) if low else like(most)(draw)
+
+    return made
 
 
 random_all = op(
@@ -182,7 +205,7 @@ random_all = op(
     function=lambda input, generator: _random_range(input, 0, None, generator),
     differentiable=False,
     shape_only=("input",),
-    dtypes=("float32", "float64", *WHOLE),
+    dtypes=(*INTEGERS, *REALS, *BOOLEAN),
     tolerance="exact",
     samples=like(),
     oracle=_random_oracle,
@@ -197,9 +220,9 @@ random_to = op(
     function=lambda input, to, generator: _random_range(input, 0, to, generator),
     differentiable=False,
     shape_only=("input",),
-    dtypes=("float32", "float64", *WHOLE),
+    dtypes=(*INTEGERS, *REALS),
     tolerance="exact",
-    samples=like(100),
+    samples=ranges(0, 100),
     oracle=lambda x, to, generator: _random_oracle(x, 0, to, generator=generator),
     doc="Whole numbers from 0 to to - 1, of the shape of input.",
     example="tenora.zeros(3).random_(10)",
@@ -212,9 +235,9 @@ random_range = op(
     function=lambda input, low, to, generator: _random_range(input, low, to, generator),
     differentiable=False,
     shape_only=("input",),
-    dtypes=("float32", "float64", *WHOLE),
+    dtypes=(*INTEGERS, *REALS),
     tolerance="exact",
-    samples=like(-5, 100),
+    samples=ranges(-5, 100),
     oracle=lambda x, low, to, generator: _random_oracle(x, low, to, generator=generator),
     doc="Whole numbers from low to to - 1, of the shape of input.",
     example="tenora.zeros(3).random_(-3, 3)",
@@ -227,16 +250,27 @@ random_range = op(
 def _normal_of(mean: Any, std: Any, generator: Any) -> Any:
     if not is_number(std) and bool(ops.any(ops.lt(std, 0))) or is_number(std) and std < 0:
         raise RuntimeError("[normal] std has negative elements: expected none. Take absolute values.")
-    shape_of = ops.add(mean, std)
-    return _randn(tuple(shape_of.shape), generator, shape_of.dtype, shape_of.device) * std + mean
+    like = ops.add(mean, std)
+    _check_floating("normal", like.dtype, complex_too=True)
+    return _scaled(tuple(like.shape), mean, std, generator, like.dtype, like.device)
 
 
-def _normals_of(mean: Any, std: Any, generator: Any) -> Any:
+def _scaled(size: Any, mean: Any, std: Any, generator: Any, dtype: Any, device: Any) -> Any:
+    """Normal numbers times std plus mean, rounded to their dtype once."""
+    wide = unrounded(dtype)
+    mean, std = (x if is_number(x) or x.dtype == dtype == wide else ops.to(x, wide) for x in (mean, std))
+    found = _randn(size, generator, wide, device) * std + mean
+    return found if dtype == wide else ops.to(found, dtype)
+
+
+def _normal_size(mean: float, std: float, size: Any, generator: Any, dtype: Any, device: Any) -> Any:
+    return _scaled(size, mean, std, generator, dtype or _engine.default_dtype(), device)
+
+
+def _normals_of(mean: Any, std: Any = 1.0, *, generator: Any) -> Any:
     like = mean + std
-    drawn = np.array(normals(generator.seed, np.size(like), _name(np.asarray(mean + 0 * std)))).reshape(
-        np.shape(like)
-    )
-    return drawn * std + mean
+    name = _name(mean if np.ndim(mean) or not np.ndim(std) else std)
+    return np.array(normals(generator.seed, np.size(like), name)).reshape(np.shape(like)) * std + mean
 
 
 normal_mean = op(
@@ -244,7 +278,7 @@ normal_mean = op(
     family=RANDOM,
     function=_normal_of,
     differentiable=False,
-    dtypes=("float64",),
+    dtypes=FLOATING,
     samples=like(2.0),
     oracle=_normals_of,
     tolerance="transcendental",
@@ -257,10 +291,9 @@ normal_size = op(
     "normal_size(mean: float, std: float, size: int[], *, generator: Generator? = None, dtype: dtype? = None, "
     "device: device? = None) -> Tensor",
     family=RANDOM,
-    function=lambda mean, std, size, generator, dtype, device: (
-        _randn(size, generator, dtype, device) * std + mean
-    ),
+    function=_normal_size,
     differentiable=False,
+    dtypes=FLOATING,
     samples=lambda draw: [
         sample(1.0, 2.0, shape, generator=Seed(7 + i), dtype=draw.dtype) for i, shape in enumerate(SHAPES)
     ],
@@ -278,7 +311,7 @@ normal_std = op(
     family=RANDOM,
     function=_normal_of,
     differentiable=False,
-    dtypes=("float64",),
+    dtypes=REALS,
     domain=Domain(0.1, 2.0),
     samples=lambda draw: [
         *[sample(draw.array(*s), draw.array(*s), generator=Seed(i)) for i, s in enumerate(SHAPES)],
@@ -304,9 +337,9 @@ randint_like_high = op(
     family=RANDOM,
     function=lambda input, high, dtype, generator: _randint_like(input, 0, high, dtype, generator),
     differentiable=False,
-    dtypes=WHOLE,
+    dtypes=(*INTEGERS, *REALS),
     tolerance="exact",
-    samples=like(9),
+    samples=ranges(0, 9),
     oracle=lambda x, high, generator: _randint_oracle(0, high, x.shape, generator).astype(x.dtype),
     doc="Whole numbers in [0, high), of the shape and dtype of input.",
     example="tenora.randint_like(tenora.zeros(3), 10)",
@@ -317,9 +350,9 @@ randint_like = op(
     family=RANDOM,
     function=_randint_like,
     differentiable=False,
-    dtypes=WHOLE,
+    dtypes=(*INTEGERS, *REALS),
     tolerance="exact",
-    samples=like(-3, 9),
+    samples=ranges(-3, 9),
     oracle=lambda x, low, high, generator: _randint_oracle(low, high, x.shape, generator).astype(x.dtype),
     doc="Whole numbers in [low, high), of the shape and dtype of input.",
     example="tenora.randint_like(tenora.zeros(3), 5, 10)",
@@ -327,8 +360,7 @@ randint_like = op(
 
 
 def _bernoulli_of(input: Any, p: Any, generator: Any) -> Any:
-    if bool(ops.any(ops.logical_not(ops.logical_and(ops.ge(p, 0), ops.le(p, 1))))):
-        raise RuntimeError("[bernoulli_] p has elements outside 0 to 1: expected probabilities. Clamp them.")
+    check_probabilities("bernoulli_", p)
     u = _uniform(tuple(input.shape), _engine.float32, generator, input.device)
     return ops.to(ops.lt(u, p), input.dtype)
 
@@ -339,10 +371,11 @@ bernoulli_of = op(
     function=_bernoulli_of,
     differentiable=False,
     shape_only=("input",),
+    dtypes=(*INTEGERS, *REALS, *BOOLEAN),
     tolerance="exact",
     domain=UNIT,
     samples=lambda draw: [
-        sample(draw.array(*s), draw.array(*s).astype(np.float32), generator=Seed(i))
+        sample(draw.array(*s), draw.array(*s, dtype="float32"), generator=Seed(i))
         for i, s in enumerate(SHAPES)
     ],
     oracle=lambda x, p, generator: np.array(
@@ -350,7 +383,7 @@ bernoulli_of = op(
             u < q
             for u, q in zip(uniforms(generator.seed, x.size, "float32"), np.ravel(p).tolist(), strict=True)
         ],
-        dtype=float,
+        dtype=x.dtype,
     ).reshape(x.shape),
     doc="1 with the probabilities p, else 0, of the shape of input: the form of bernoulli_ with a tensor.",
     example="tenora.zeros(2).bernoulli_(tenora.tensor([0.1, 0.9]))",

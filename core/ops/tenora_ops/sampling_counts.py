@@ -15,7 +15,7 @@ from typing import Any
 from tenora_engine import _engine
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
-from tenora_ops.random import RANDOM, SHAPES, _uniform, uniforms
+from tenora_ops.random import RANDOM, SHAPES, _check_floating, _uniform, uniforms
 from tenora_ops.record import op
 from tenora_ops.samples import REALS, Domain, Draw, Seed, sample
 from tenora_ops.search import _search
@@ -117,6 +117,8 @@ poisson = op(
 
 
 def _binomial(count: Any, prob: Any, generator: Any) -> Any:
+    for dtype in (count.dtype, prob.dtype):
+        _check_floating("binomial", dtype)
     n, p = ops.to(count, _engine.float64), ops.to(prob, _engine.float64)
     n, p = n + ops.zeros_like(p), p + ops.zeros_like(n)
     fine = ops.logical_and(ops.ge(n, 0), ops.logical_and(ops.ge(p, 0), ops.le(p, 1)))
@@ -188,6 +190,7 @@ binomial = op(
     family=RANDOM,
     function=_binomial,
     differentiable=False,
+    dtypes=REALS,
     domain=Domain(0.0, 40.0),
     tolerance="exact",
     samples=trials,
