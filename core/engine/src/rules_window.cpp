@@ -91,6 +91,15 @@ double product(const std::array<int64_t, N>& sizes) {
     return total;
 }
 
+// How many windows of a kernel a dim has, none where it is less than one; `both`: padding before and behind.
+// `ceil_mode` keeps a last one that leaves the padded input, if it begins inside input or padding before it.
+Wide window_count(Wide size, Wide both, Wide kernel, Wide stride, Wide dilation, bool ceil_mode = false) {
+    Wide room = size + both - dilation * (kernel - 1) - 1;
+    Wide steps = ceil_mode ? room + stride - 1 : room;
+    Wide count = (steps < 0 ? -((-steps + stride - 1) / stride) : steps / stride) + 1;
+    return ceil_mode && (count - 1) * stride >= size + both / 2 ? count - 1 : count;
+}
+
 // ---- convolution ----
 // `channels`: the dim of the weight that faces the input, times groups where it counts one group.
 void check_weight(const Rule& r, std::span<const int64_t> x, std::span<const int64_t> w, bool transposed,
@@ -144,13 +153,13 @@ Sizes<N> window_counts(const Rule& r, std::span<const int64_t> x, std::span<cons
     std::span<const int64_t> sizes = x.last(size_t(N)), kernel = w.last(size_t(N));
     Sizes<N> out;
     for (size_t d = 0; d < size_t(N); ++d) {
-        Wide room = sizes[d] + both[d] - Wide(dilation[d]) * (kernel[d] - 1) - 1;
-        if (room < 0)
+        Wide count = window_count(sizes[d], both[d], kernel[d], stride[d], dilation[d]);
+        if (count < 1)
             r.refuse(
                 "the kernel is larger than the padded input: got kernel ", Tuple{kernel}, " on ",
                 Tuple{sizes},
                 ", expected at most the padded size in every dim. Use a smaller kernel or more padding.");
-        out[d] = r.narrow(room / stride[d] + 1);
+        out[d] = r.narrow(count);
     }
     return out;
 }
@@ -256,11 +265,8 @@ void pool_sizes(const Rule& r, size_t first, std::span<const int64_t> x, bool mo
     }
     std::span<const int64_t> sizes = x.last(size_t(N));
     for (size_t d = 0; d < size_t(N); ++d) {
-        Wide room = sizes[d] + Wide(padding[d]) * 2 - Wide(dilation[d]) * (kernel[d] - 1) - 1;
-        Wide steps = ceil_mode ? room + stride[d] - 1 : room;
-        Wide count = (steps < 0 ? -((-steps + stride[d] - 1) / stride[d]) : steps / stride[d]) + 1;
-        bool beyond = ceil_mode && (count - 1) * stride[d] >= Wide(sizes[d]) + padding[d];
-        out[d] = r.narrow(beyond ? count - 1 : count);
+        out[d] = r.narrow(
+            window_count(sizes[d], Wide(padding[d]) * 2, kernel[d], stride[d], dilation[d], ceil_mode));
     }
     if (*std::min_element(out.begin(), out.end()) < 1)
         r.refuse("the result would be empty: got kernel_size ", Tuple{kernel}, " on ", Tuple{sizes},
@@ -341,8 +347,8 @@ Sizes<2> positions(const Rule& r, size_t first, std::span<const int64_t> size, S
     Sizes<2> dilation = r.spread<2>(first + 1, "dilation", 1), padding = r.spread<2>(first + 2, "padding", 0),
              stride = r.spread<2>(first + 3, "stride", 1), out;
     for (size_t d = 0; d < 2; ++d) {
-        Wide room = size[d] + Wide(padding[d]) * 2 - Wide(dilation[d]) * (kernel[d] - 1) - 1;
-        out[d] = room < 0 ? 0 : r.narrow(room / stride[d] + 1);
+        Wide count = window_count(size[d], Wide(padding[d]) * 2, kernel[d], stride[d], dilation[d]);
+        out[d] = count < 1 ? 0 : r.narrow(count);
     }
     return out;
 }

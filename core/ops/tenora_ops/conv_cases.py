@@ -7,20 +7,13 @@ from typing import Any
 
 from tenora_ops.lazy import np
 from tenora_ops.samples import Draw, Sample, sample
-from tenora_ops.windows import Sizes, padded, positions, spread, taps
+from tenora_ops.windows import Sizes, counts, padded, positions, spread, taps
 
 
 # ---- sizes, of arguments that fit --------------------------------------------------------------------------
-def _fitting(sizes: Sizes, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Sizes:
-    """How many windows fit into each dim of padded sizes."""
-    rows = zip(sizes, kernel, stride, dilation, strict=True)
-    return tuple((size - d * (k - 1) - 1) // s + 1 for size, k, s, d in rows)
-
-
 def _conv_shape(x: Sizes, weight: Sizes, stride: Any, padding: Any, dilation: Any, n: int) -> Sizes:
     stride, padding, dilation = (spread("oracle", "numbers", v, n, 0) for v in (stride, padding, dilation))
-    room = tuple(size + 2 * p for size, p in zip(x[-n:], padding, strict=True))
-    return (*x[: -n - 1], weight[0], *_fitting(room, weight[2:], stride, dilation))
+    return (*x[: -n - 1], weight[0], *counts(x[-n:], weight[2:], stride, dilation, padding))
 
 
 def _transposed_shape(
@@ -54,7 +47,7 @@ def conv_oracle(n: int) -> Callable[..., Any]:
         batched, stride, padding, dilation = _arranged(x, stride, padding, dilation, n)
         room = padded(batched, padding)
         kernel, each = weight.shape[2:], weight.shape[0] // groups
-        out = _fitting(room.shape[-n:], kernel, stride, dilation)
+        out = tuple(counts(room.shape[-n:], kernel, stride, dilation))
         result = np.zeros((len(batched), weight.shape[0], *out), dtype=np.result_type(x, weight))
         for to in range(weight.shape[0]):
             for part in range(weight.shape[1]):

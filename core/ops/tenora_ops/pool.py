@@ -32,6 +32,7 @@ from tenora_ops.windows import (
     leading,
     product,
     spatial,
+    window_count,
 )
 
 DISTINCT = Domain(-8.0, 8.0, distinct=True, gap=0.02)
@@ -40,8 +41,6 @@ MOVED = Family("pool", "value_index", "", "plain", lambda draw: [], REALS, DISTI
 
 
 # ---- sizes -----------------------------------------------------------------------------------------------
-
-
 class Pool:
     """The windows of one call, as symbols: sizes, and how many each dim has."""
 
@@ -54,7 +53,8 @@ class Pool:
         self.stride = items(kernel if stride is None else stride, n)
         self.padding = items(padding, n)
         self.dilation = [1] * n if dilation is None else items(dilation, n)
-        self.out = [self._count(i, ceil_mode) for i in range(n)]
+        rows = zip(self.sizes, self.kernel, self.stride, self.dilation, self.padding, strict=True)
+        self.out = [window_count(*row, ceil_mode) for row in rows]
         reach = [
             (self.out[i] - 1) * self.stride[i] + self.dilation[i] * (self.kernel[i] - 1) + 1 for i in range(n)
         ]
@@ -63,15 +63,6 @@ class Pool:
         self.lead, batch = leading(x, n)
         self.rows = batch * x.shape[-n - 1]
         self.shape = self.lead + (x.shape[-n - 1], *self.out)
-
-    def _count(self, i: int, ceil_mode: bool) -> Any:
-        size, k, s, p, d = (v[i] for v in (self.sizes, self.kernel, self.stride, self.padding, self.dilation))
-        room = size + p * 2 - d * (k - 1) - 1
-        if not ceil_mode:
-            return room // s + 1
-        count = (room + s - 1) // s + 1
-        beyond: Any = (count - 1) * s - size - p + 1  # positive where the last window begins beyond
-        return count - beyond.maximum(0).minimum(1)
 
     def windows(self) -> Windows:
         return Windows([self.rows], self.room, self.kernel, self.stride, self.dilation, self.out)

@@ -7,14 +7,7 @@ from typing import Any
 
 from tenora_ops.lazy import np
 from tenora_ops.samples import Draw, Sample, sample
-from tenora_ops.windows import Sizes, positions, spread
-
-
-def _pooled(size: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
-    """How many windows a dim has."""
-    room = size + 2 * p - d * (k - 1) - 1
-    count = (room + s - 1 if ceil_mode else room) // s + 1
-    return count - 1 if ceil_mode and (count - 1) * s >= size + p else count
+from tenora_ops.windows import Sizes, positions, spread, window_count
 
 
 def _pool_shape(
@@ -23,8 +16,8 @@ def _pool_shape(
     """The sizes of a result whose arguments fit."""
     numbers = (kernel, kernel if stride is None else stride, padding, dilation)
     kernel, stride, padding, dilation = (spread("oracle", "numbers", v, n, 0) for v in numbers)
-    rows = zip(x[-n:], kernel, stride, padding, dilation, strict=True)
-    return (*x[:-n], *[_pooled(*row, ceil_mode) for row in rows])
+    rows = zip(x[-n:], kernel, stride, dilation, padding, strict=True)
+    return (*x[:-n], *[window_count(*row, ceil_mode) for row in rows])
 
 
 def _walk(

@@ -57,14 +57,22 @@ def row_strides(sizes: Sequence[Any]) -> list[Any]:
     return strides
 
 
-def counts(
-    sizes: Sequence[Any], kernel: Sequence[Any], stride: Sequence[Any], dilation: Sequence[Any]
-) -> list[Any]:
-    """How many windows fit into each dim of padded sizes."""
-    return [
-        (size - d * (k - 1) - 1) // s + 1
-        for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True)
-    ]
+def window_count(size: Any, k: Any, s: Any, d: Any = 1, p: Any = 0, ceil_mode: bool = False) -> Any:
+    """How many windows of k elements, d apart, fit into a dim with p elements of padding on both sides, in steps of s.
+
+    `ceil_mode` keeps a last window that leaves the padded dim, if it begins inside input or padding before it. Numbers
+    of formulas or of oracles.
+    """
+    room = size + p * 2 - d * (k - 1) - 1
+    if not ceil_mode:
+        return room // s + 1
+    fitting, begun = (room + s - 1) // s + 1, (size + p - 1) // s + 1
+    return min(fitting, begun) if isinstance(fitting, int) else fitting.minimum(begun)
+
+
+def counts(sizes: Sequence[Any], *numbers: Sequence[Any]) -> list[Any]:
+    """How many windows fit into each dim of sizes; numbers: kernel, stride, dilation and padding, each per dim."""
+    return [window_count(*row) for row in zip(sizes, *numbers, strict=True)]
 
 
 def around(before: Sequence[Any], after: Sequence[Any]) -> list[Any]:
