@@ -35,10 +35,8 @@ LAZY_ALLOWED: dict[str, str] = {
     "core/frontend/tenora/__init__.py": "rooms that `import tenora` leaves out (PEP 562)",
     "core/hooks/tenora_hooks/__init__.py": "pluggy comes with the first plugin (PEP 562)",
     "core/hooks/tenora_hooks/manager.py": "loads plugins, and pluggy with the first of them",
-    "core/ops/tenora_ops/contraction.py": "opt_einsum, where installed, with the first einsum of three operands",
     "core/ops/tenora_ops/later.py": "a family of ops when one of its names is asked for",
-    "core/ops/tenora_ops/lazy.py": "NumPy and SciPy at first use, for oracles and samples",
-    "core/ops/tenora_ops/samples.py": "ml_dtypes with the first bfloat16 sample",
+    "core/ops/tenora_ops/lazy.py": "NumPy and SciPy for oracles and samples, opt_einsum for long products, at first use",
 }
 
 

@@ -183,3 +183,24 @@ def test_writes_through_the_parts_of_complex_numbers(backend: str) -> None:
     assert x._version == real._version > version
     x.mul_(2)
     assert real.tolist() == [6, -2, 14] and imag.tolist() == [14, 0, 14]
+
+
+@pytest.mark.parametrize("reduce", ["sum", "prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("place", [-1, 2])
+def test_scatter_reduce_refuses_places_beyond_the_dim(backend: str, place: int, reduce: str) -> None:
+    """Also where another element of the memory lies there, and nothing was written."""
+    x = tenora.ones(2, 3)
+    with pytest.raises(IndexError, match="out of bounds"):
+        x.scatter_reduce_(0, tenora.tensor([[0, place, 0]]), tenora.full((1, 3), 5.0), reduce)
+    assert x.tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("index, source", [((4,), (2,)), ((1, 1), (1,)), ((2, 4), (2, 4))])
+def test_scatter_reduce_refuses_an_index_that_does_not_fit(
+    backend: str, index: tuple[int, ...], source: tuple[int, ...]
+) -> None:
+    x = tenora.ones(2, 3) if len(index) == len(source) == 2 else tenora.ones(3)
+    with pytest.raises(
+        RuntimeError, match=r"\[scatter_reduce\] index does not fit: got .*, expected .*\. Take"
+    ):
+        x.scatter_reduce(0, tenora.zeros(index, dtype=tenora.int64), tenora.ones(source), "amax")

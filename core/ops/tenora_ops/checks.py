@@ -95,3 +95,52 @@ def need_indices(op: str, index: Any, most: int | None = None) -> None:
             f"[{op}] index has too many dimensions: got shape {tuple(index.shape)}, expected at most {most}. "
             "Reshape it."
         )
+
+
+def need_probability(op: str, p: float) -> None:
+    """Refuses what is no probability.
+
+    Raises:
+        ValueError: p lies outside 0 to 1, or is NaN.
+    """
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(
+            f"[{op}] p is no probability: got {p}, expected a number from 0 to 1. Choose how often to drop."
+        )
+
+
+def need_size_or_ratio(op: str, output_size: Any, output_ratio: Any) -> None:
+    """Refuses sizes of a fractional pooling that are missing, given twice, or no ratios.
+
+    Raises:
+        ValueError: not exactly one of the two is given, or a ratio lies outside 0 to 1.
+    """
+    if (output_size is None) == (output_ratio is None):
+        raise ValueError(
+            f"[{op}] the result's size is not told once: got output_size {output_size} and output_ratio {output_ratio},"
+            " expected one of them. Leave the other out."
+        )
+    ratios = output_ratio if isinstance(output_ratio, list | tuple) else [output_ratio]
+    if output_ratio is not None and any(not 0 < ratio < 1 for ratio in ratios):
+        raise ValueError(
+            f"[{op}] output_ratio is wrong: got {output_ratio}, expected numbers between 0 and 1. Name the share of "
+            "the input's size."
+        )
+
+
+def need_fitting(op: str, input: Any, dim: int, index: Any, src: Any) -> None:
+    """Refuses an index that names more places than src has elements, or than the other dims of input have.
+
+    Raises:
+        RuntimeError: ranks differ or a size is too large.
+    """
+    sizes = tuple(index.shape), tuple(src.shape), tuple(input.shape)
+    fits = len(set(map(len, sizes))) == 1 and all(
+        size <= given and (size <= whole or d == dim)
+        for d, (size, given, whole) in enumerate(zip(*sizes, strict=True))
+    )
+    if not fits:
+        raise RuntimeError(
+            f"[{op}] index does not fit: got shape {sizes[0]} with src {sizes[1]} for input {sizes[2]}, expected no "
+            f"size beyond src's, nor beyond input's but in dim {dim}. Take a part of index, or a larger src."
+        )

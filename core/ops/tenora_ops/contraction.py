@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import string
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
 from typing import Any
 
 from tenora_engine import _engine
@@ -18,7 +17,7 @@ from tenora_ops.blend import blend
 from tenora_ops.checks import broadcast_shape, need_rank, wrap_dims
 from tenora_ops.formula import ops
 from tenora_ops.halves import rounds_once
-from tenora_ops.lazy import np
+from tenora_ops.lazy import np, opt_einsum
 from tenora_ops.matmul import pairs
 from tenora_ops.oracles import contract
 from tenora_ops.record import Family, op
@@ -137,9 +136,7 @@ def _path(equation: str, operands: list[Any]) -> Sequence[tuple[int, ...]]:
     """Which operands to contract one after another."""
     if len(operands) > 2:
         try:
-            found = import_module("opt_einsum").contract_path(
-                equation, *[tuple(t.shape) for t in operands], shapes=True
-            )[0]
+            found = opt_einsum.contract_path(equation, *[tuple(t.shape) for t in operands], shapes=True)[0]
             return [tuple(sorted(pair)) for pair in found]
         except ImportError:
             pass

@@ -63,14 +63,9 @@ def _numbers(*spans: Any) -> list[Sizes]:
     return [spread("oracle", "numbers", v, 2, 0) for v in spans]
 
 
-def _fitting(size: Sizes, kernel: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> Sizes:
-    rows = zip(size, kernel, dilation, padding, stride, strict=True)
-    return tuple((m + 2 * p - d * (k - 1) - 1) // s + 1 for m, k, d, p, s in rows)
-
-
 def _unfold_oracle(x: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
     kernel, dilation, padding, stride = _numbers(kernel_size, dilation, padding, stride)
-    out = _fitting(x.shape[-2:], kernel, dilation, padding, stride)
+    out = tuple(counts(x.shape[-2:], kernel, stride, dilation, padding))
     room = padded(x, padding)
     seen = [room[(..., *taps(at, out, stride, dilation))] for at in positions(*kernel)]
     columns = np.stack(seen, -3)  # (..., C, kernel, out)
@@ -82,7 +77,7 @@ def _fold_oracle(
 ) -> Any:
     kernel, dilation, padding, stride = _numbers(kernel_size, dilation, padding, stride)
     size = spread("oracle", "size", output_size, 2, 1)
-    out = _fitting(size, kernel, dilation, padding, stride)
+    out = tuple(counts(size, kernel, stride, dilation, padding))
     columns = x.reshape(*x.shape[:-2], -1, kernel[0] * kernel[1], *out) if x.size else x
     shape = (*x.shape[:-2], x.shape[-2] // (kernel[0] * kernel[1]), *size)
     room = padded(np.zeros(shape, dtype=x.dtype), padding)
@@ -253,23 +248,30 @@ def _channel_shuffle(x: Any, groups: Any) -> Any:
     return ops.reshape(ops.transpose(ops.reshape(x, parts), 1, 2), x.shape)
 
 
-channel_shuffle = op(
-    "channel_shuffle(input: Tensor, groups: int) -> Tensor",
-    family=MOVED,
-    shape=_channel_rule,
-    composite=_channel_shuffle,
-    vjp=lambda g, x, r, groups: ops.channel_shuffle(g, x.shape[1] // groups),
-    samples=lambda draw: [
+def channel_shuffle_samples(draw: Draw) -> Iterable[Sample]:
+    return [
         sample(draw.array(2, 6, 2), 2),
         sample(draw.array(1, 6, 2, 2), 3),
         sample(draw.array(2, 4, 1, 2, 1), 4),
         sample(draw.array(1, 3, 2, 2), 1),
         sample(draw.array(0, 4, 2), 2),
         sample(draw.array(2, 4, 3), 2),
-    ],
-    oracle=lambda x, groups: x[
-        :, [i % groups * (x.shape[1] // groups) + i // groups for i in range(x.shape[1])]
-    ],
+    ]
+
+
+def shuffled_channels(x: Any, groups: int) -> Any:
+    """By the number of each result channel's source."""
+    return x[:, [i % groups * (x.shape[1] // groups) + i // groups for i in range(x.shape[1])]]
+
+
+channel_shuffle = op(
+    "channel_shuffle(input: Tensor, groups: int) -> Tensor",
+    family=MOVED,
+    shape=_channel_rule,
+    composite=_channel_shuffle,
+    vjp=lambda g, x, r, groups: ops.channel_shuffle(g, x.shape[1] // groups),
+    samples=channel_shuffle_samples,
+    oracle=shuffled_channels,
     doc="Deals the channels of (N, C, ...) out of groups, one from each in turn.",
     example="tenora.nn.functional.channel_shuffle(tenora.ones(1, 4, 2), 2)",
     public="nn.functional.channel_shuffle",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import need_size_or_ratio
 from tenora_ops.formula import ops
 from tenora_ops.fractional_pool_cases import by_definition, few, planes
 from tenora_ops.record import Family, op
@@ -19,7 +20,8 @@ def _each(name: str, what: str, value: Any, n: int) -> list[Any]:
     values = [value] * n if isinstance(value, int | float) else list(value)
     if len(values) != n:
         raise RuntimeError(
-            f"[{name}] {what}: got {value}, expected a number or {n} of them. Give one per dim."
+            f"[{name}] wrong number of items in {what}: got {value}, expected a number or {n} of them. Give one per "
+            "dim."
         )
     return values
 
@@ -31,16 +33,11 @@ def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: 
             f"[{name}] wrong number of dimensions: got shape {tuple(x.shape)}, expected (N, C, ...) or (C, ...) with "
             f"{n} spatial dims. Reshape it."
         )
-    if (output_size is None) == (output_ratio is None):
-        raise ValueError(
-            f"[{name}] sizes: got output_size {output_size} and output_ratio {output_ratio}, expected one of them."
-        )
+    need_size_or_ratio(name, output_size, output_ratio)
     kernel = [int(k) for k in _each(name, "kernel_size", kernel_size, n)]
     spatial = list(x.shape[-n:])
     if output_size is None:
         ratios = _each(name, "output_ratio", output_ratio, n)
-        if any(not 0 < r < 1 for r in ratios):
-            raise ValueError(f"[{name}] output_ratio: got {output_ratio}, expected numbers between 0 and 1.")
         out = [int(s * r) for s, r in zip(spatial, ratios, strict=True)]
     else:
         out = [int(o) for o in _each(name, "output_size", output_size, n)]

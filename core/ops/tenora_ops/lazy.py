@@ -1,7 +1,8 @@
-"""NumPy and SciPy for oracles and samples, imported at first use.
+"""Modules that are imported at first use.
 
-- Oracles and samples are called by tests and conformance only; `import tenora` must not pay for them.
-- This is the only file of core's op records that names NumPy or SciPy.
+- NumPy, SciPy and ml_dtypes: oracles and samples are called by tests and conformance only; `import tenora` must not
+  pay for them. This is the only file of core's op records that names them.
+- opt_einsum: comes with an extra, for the first einsum of three operands. Reading from it raises ImportError without.
 """
 
 from __future__ import annotations
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
+ml_dtypes: Any = LazyModule("ml_dtypes")
+opt_einsum: Any = LazyModule("opt_einsum")
 special: Any = LazyModule("scipy.special")
 decompositions: Any = LazyModule("scipy.linalg")
 
-__all__ = ["LazyModule", "decompositions", "np", "special"]
+__all__ = ["LazyModule", "decompositions", "ml_dtypes", "np", "opt_einsum", "special"]

@@ -11,6 +11,7 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_ops.activation_pieces import SELU_ALPHA, SELU_SCALE
+from tenora_ops.checks import need_probability
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -36,8 +37,7 @@ def channels(draw: Draw) -> list[Sample]:
 
 def _kept(op_name: str, x: Any, p: float, whole_channels: bool) -> Any:
     """The mask of what stays."""
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"[{op_name}] p: got {p}, expected a probability from 0 to 1.")
+    need_probability(op_name, p)
     if whole_channels and x.ndim < 2:
         raise RuntimeError(
             f"[{op_name}] too few dimensions: got {x.ndim}-d, expected at least 2. Unsqueeze the input."

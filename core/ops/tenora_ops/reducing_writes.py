@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
-from tenora_ops.checks import wrap_dim
+from tenora_ops.checks import need_fitting, wrap_dim
 from tenora_ops.formula import is_number, ops
 from tenora_ops.index import additions
 from tenora_ops.lazy import np
@@ -90,7 +91,7 @@ def _reduced(input: Any, index: Any, src: Any, dim: int, reduce: str, include_se
     start = ops.clone(input)
     if not index.numel():
         return start
-    ops.scatter(start, dim, index, src)  # refuses shapes that do not fit and indices beyond the dim
+    need_fitting("scatter_reduce", input, dim, index, src)
     for d, size in enumerate(index.shape):
         src = ops.narrow(src, d, 0, size)
     if not include_self:
@@ -108,6 +109,12 @@ def _reduced(input: Any, index: Any, src: Any, dim: int, reduce: str, include_se
 
 
 def _fold(input: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
+    least, most, size = ops.amin(index).item(), ops.amax(index).item(), input.shape[dim]
+    if least < 0 or most >= size:  # a place of a flat tensor may exist all the same
+        raise errors.IndexRangeError(
+            f"[scatter_reduce] index is out of bounds: got {least if least < 0 else most}, expected 0 to {size - 1} "
+            f"for dimension {dim}. Pass positions that the dimension has."
+        )
     flat = ops.reshape(ops.contiguous(input), (-1,))
     values = ops.reshape(ops.contiguous(src), (-1,))
     return ops.reshape(

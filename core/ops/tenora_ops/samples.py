@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tenora_ops.lazy import np
+from tenora_ops.lazy import ml_dtypes, np
 
 BOOLEAN = ("bool",)
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
@@ -121,9 +121,7 @@ def _array(value: Any) -> Any:
 def numpy_dtype(name: str) -> Any:
     """NumPy's dtype of a tenora dtype name; bfloat16 comes from ml_dtypes."""
     if name == "bfloat16":
-        from ml_dtypes import bfloat16  # lazy, like NumPy itself: only samples need it
-
-        return np.dtype(bfloat16)
+        return np.dtype(ml_dtypes.bfloat16)
     return np.dtype(name)
 
 

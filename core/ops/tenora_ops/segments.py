@@ -8,6 +8,7 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_ops.checks import need_rank, wrap_dim
+from tenora_ops.folding import channel_shuffle_samples, shuffled_channels
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -232,18 +233,9 @@ native_channel_shuffle = op(
     "native_channel_shuffle(input: Tensor, groups: int) -> Tensor",
     family=CHANNELS_LAST,
     composite=lambda x, groups: ops.channel_shuffle(x, groups),
-    samples=lambda draw: [
-        sample(draw.array(2, 6, 2), 2),
-        sample(draw.array(1, 6, 2, 2), 3),
-        sample(draw.array(2, 4, 1, 2, 1), 4),
-        sample(draw.array(1, 3, 2, 2), 1),
-        sample(draw.array(2, 8, 2), 2),
-        sample(draw.array(2, 4, 3), 2),
-    ],
+    samples=channel_shuffle_samples,
     tolerance="exact",
-    oracle=lambda x, groups: x[
-        :, [i % groups * (x.shape[1] // groups) + i // groups for i in range(x.shape[1])]
-    ],
+    oracle=shuffled_channels,
     doc="channel_shuffle under its other name.",
     example="tenora.nn.functional.native_channel_shuffle(tenora.ones(1, 4, 2), 2)",
     public="nn.functional.native_channel_shuffle",

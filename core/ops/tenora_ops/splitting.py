@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_engine import _engine
@@ -106,21 +106,6 @@ def _axis_split(name: str, dim: int, input: Any, indices_or_sections: Any) -> tu
     return _tensor_split(input, sections, dim)
 
 
-def _hsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    need_rank("hsplit", input, 1)
-    return _axis_split("hsplit", min(input.ndim - 1, 1), input, indices_or_sections)
-
-
-def _vsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    need_rank("vsplit", input, 2)
-    return _axis_split("vsplit", 0, input, indices_or_sections)
-
-
-def _dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
-    need_rank("dsplit", input, 3)
-    return _axis_split("dsplit", 2, input, indices_or_sections)
-
-
 def _unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
     need_rank("unbind", input, 1)
     dim = wrap_dim("unbind", dim, input.ndim)
@@ -216,21 +201,31 @@ def _copies(parts: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(ops.clone(part) for part in parts)
 
 
-unsafe_chunk = op(
-    "unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> Tensor[]",
-    family=PARTS,
-    python=lambda input, chunks, dim=0: _copies(_chunk(input, chunks, dim)),
-    samples=numbers_of_parts,
-    oracle=chunk_oracle,
-    doc="As chunk, in memory of their own: each may be written.",
-    example="tenora.unsafe_chunk(tenora.arange(5), 2)",
-    method=True,
-)
-unsafe_split = op(
-    "unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> Tensor[]",
-    family=PARTS,
-    python=lambda tensor, split_size, dim=0: _copies(_split(tensor, split_size, dim)),
-    samples=lambda draw: [
+def _declare_copies(
+    declared: str,
+    parts: Callable[..., Any],
+    samples: Callable[[Draw], Iterable[Sample]],
+    oracle: Callable[..., Any],
+) -> None:
+    name = declared.partition("(")[0]
+    example = "[1, 4]" if "sizes" in name else "2"
+    op(
+        f"unsafe_{declared} -> Tensor[]",
+        family=PARTS,
+        python=lambda *arguments: _copies(parts(*arguments)),
+        samples=samples,
+        oracle=oracle,
+        doc=f"As {name}, in memory of their own: each may be written.",
+        example=f"tenora.unsafe_{name}(tenora.arange(5), {example})",
+        method=True,
+    )
+
+
+_declare_copies("chunk(input: Tensor, chunks: int, dim: int = 0)", _chunk, numbers_of_parts, chunk_oracle)
+_declare_copies(
+    "split(tensor: Tensor, split_size: int, dim: int = 0)",
+    _split,
+    lambda draw: [
         sample(draw.array(7), 3),
         sample(draw.array(3, 4), 2, 1),
         sample(draw.array(3, 4), 1),
@@ -238,20 +233,13 @@ unsafe_split = op(
         sample(draw.array(2, 0, 3), 2, 1),
         sample(draw.array(1, 2, 1, 3, 2), 2, 3),
     ],
-    oracle=lambda x, size, dim=0: _taken(x, dim, _steps(x, dim, size)),
-    doc="As split, in memory of their own: each may be written.",
-    example="tenora.unsafe_split(tenora.arange(5), 2)",
-    method=True,
+    lambda x, size, dim=0: _taken(x, dim, _steps(x, dim, size)),
 )
-unsafe_split_with_sizes = op(
-    "unsafe_split_with_sizes(input: Tensor, split_sizes: int[], dim: int = 0) -> Tensor[]",
-    family=PARTS,
-    python=lambda input, split_sizes, dim=0: _copies(_split_with_sizes(input, split_sizes, dim)),
-    samples=lengths_of_parts,
-    oracle=lambda x, sizes, dim=0: _taken(x, dim, np.cumsum(sizes)[:-1].tolist()),
-    doc="As split_with_sizes, in memory of their own: each may be written.",
-    example="tenora.unsafe_split_with_sizes(tenora.arange(5), [1, 4])",
-    method=True,
+_declare_copies(
+    "split_with_sizes(input: Tensor, split_sizes: int[], dim: int = 0)",
+    _split_with_sizes,
+    lengths_of_parts,
+    lambda x, sizes, dim=0: _taken(x, dim, np.cumsum(sizes)[:-1].tolist()),
 )
 tensor_split = op(
     "tensor_split(input: Tensor, indices_or_sections: int[], dim: int = 0) -> Tensor[]",
@@ -267,57 +255,42 @@ tensor_split = op(
     example="tenora.tensor_split(tenora.arange(7), 3)",
     method=True,
 )
-hsplit = op(
-    "hsplit(input: Tensor, indices_or_sections: int[]) -> Tensor[]",
-    family=PARTS,
-    python=_hsplit,
-    samples=lambda draw: [
-        sample(draw.array(6), 3),
-        sample(draw.array(3, 4), 2),
-        sample(draw.array(3, 4), (1, 3)),
-        sample(draw.array(2, 3, 2), (1,)),
-        sample(draw.array(2, 0), 2),
-        sample(draw.array(1, 2, 1, 3, 2), 2),
-    ],
-    oracle=lambda x, where: tuple(np.hsplit(x, where)),
-    doc="tensor_split along dim 1 (dim 0 of vectors).",
-    example="tenora.hsplit(tenora.ones(2, 4), 2)",
-    method=True,
-)
-vsplit = op(
-    "vsplit(input: Tensor, indices_or_sections: int[]) -> Tensor[]",
-    family=PARTS,
-    python=_vsplit,
-    samples=lambda draw: [
-        sample(draw.array(6, 1), 3),
-        sample(draw.array(4, 3), 2),
-        sample(draw.array(4, 3), (1, 3)),
-        sample(draw.array(2, 3, 2), (1,)),
-        sample(draw.array(0, 2), 2),
-        sample(draw.array(2, 2, 1, 3, 2), 2),
-    ],
-    oracle=lambda x, where: tuple(np.vsplit(x, where)),
-    doc="tensor_split along dim 0.",
-    example="tenora.vsplit(tenora.ones(4, 2), 2)",
-    method=True,
-)
-dsplit = op(
-    "dsplit(input: Tensor, indices_or_sections: int[]) -> Tensor[]",
-    family=PARTS,
-    python=_dsplit,
-    samples=lambda draw: [
-        sample(draw.array(1, 2, 6), 3),
-        sample(draw.array(2, 1, 4), 2),
-        sample(draw.array(2, 1, 4), (1, 3)),
-        sample(draw.array(2, 3, 2, 2), (1,)),
-        sample(draw.array(2, 1, 0), 2),
-        sample(draw.array(1, 2, 2, 3, 2), 2),
-    ],
-    oracle=lambda x, where: tuple(np.dsplit(x, where)),
-    doc="tensor_split along dim 2.",
-    example="tenora.dsplit(tenora.ones(2, 2, 4), 2)",
-    method=True,
-)
+
+
+def _declare_along(name: str, dim: int, least: int, doc: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    """tensor_split along a fixed dim of tensors of at least `least` dims; a vector has only its own."""
+
+    def parts(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
+        need_rank(name, input, least)
+        return _axis_split(name, min(dim, input.ndim - 1), input, indices_or_sections)
+
+    op(
+        f"{name}(input: Tensor, indices_or_sections: int[]) -> Tensor[]",
+        family=PARTS,
+        python=parts,
+        samples=lambda draw: [
+            sample(draw.array(*shape), where)
+            for shape, where in zip(shapes, (3, 2, (1, 3), (1,), 2, 2), strict=True)
+        ],
+        oracle=lambda x, where: tuple(getattr(np, name)(x, where)),
+        doc=doc,
+        example=f"tenora.{name}(tenora.ones({', '.join(map(str, shapes[1]))}), 2)",
+        method=True,
+    )
+
+
+_declare_along(
+    "hsplit", 1, 1, "tensor_split along dim 1 (dim 0 of vectors).",
+    ((6,), (3, 4), (3, 4), (2, 3, 2), (2, 0), (1, 2, 1, 3, 2)),
+)  # fmt: skip
+_declare_along(
+    "vsplit", 0, 2, "tensor_split along dim 0.",
+    ((6, 1), (4, 3), (4, 3), (2, 3, 2), (0, 2), (2, 2, 1, 3, 2)),
+)  # fmt: skip
+_declare_along(
+    "dsplit", 2, 3, "tensor_split along dim 2.",
+    ((1, 2, 6), (2, 1, 4), (2, 1, 4), (2, 3, 2, 2), (2, 1, 0), (1, 2, 2, 3, 2)),
+)  # fmt: skip
 unbind = op(
     "unbind(input: Tensor, dim: int = 0) -> Tensor[]",
     family=PARTS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tenora_engine import Tensor
+from tenora_ops.checks import need_probability
 
 from . import functional
 from .module import Module
@@ -11,8 +12,7 @@ from .module import Module
 class _Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
         super().__init__()
-        if not 0.0 <= p <= 1.0:
-            raise ValueError(f"[{type(self).__name__}] p: got {p}, expected a probability from 0 to 1.")
+        need_probability(type(self).__name__, p)
         self.p = p
         self.inplace = inplace
 

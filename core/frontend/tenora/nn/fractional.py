@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from tenora_engine import Tensor
+from tenora_ops.checks import need_size_or_ratio
 
 from . import functional
 from .module import Module
@@ -24,16 +25,7 @@ class _FractionalMaxPool(Module):
         _random_samples: Tensor | None = None,
     ) -> None:
         super().__init__()
-        if (output_size is None) == (output_ratio is None):
-            raise ValueError(
-                f"[{type(self).__name__}] sizes: got output_size {output_size} and output_ratio {output_ratio}, "
-                "expected one of them."
-            )
-        ratios = output_ratio if isinstance(output_ratio, tuple) else (output_ratio,)
-        if any(r is not None and not 0 < r < 1 for r in ratios):
-            raise ValueError(
-                f"[{type(self).__name__}] output_ratio: got {output_ratio}, expected numbers between 0 and 1."
-            )
+        need_size_or_ratio(type(self).__name__, output_size, output_ratio)
         self.kernel_size = kernel_size
         self.output_size = output_size
         self.output_ratio = output_ratio

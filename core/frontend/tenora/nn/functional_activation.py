@@ -29,13 +29,14 @@ def _whole(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
     return input.copy_(result) if inplace else result
 
 
-def _is_whole(input: Tensor) -> bool:
+def is_whole(input: Tensor) -> bool:
+    """Whether the elements are integers."""
     return not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == bool_)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6), element by element."""
-    if _is_whole(input):
+    if is_whole(input):
         return _whole(input, tenora_ops.clamp(input, 0, 6), inplace)
     return input._relu6_() if inplace else tenora_ops.relu6(input)
 
@@ -108,7 +109,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
         raise ValueError(
             f"[hardtanh] bounds: got min_val {min_val} above max_val {max_val}, expected min_val <= max_val. Swap them."
         )
-    if _is_whole(input):
+    if is_whole(input):
         if not input.dtype.is_signed and int(min_val) < 0:
             raise RuntimeError(
                 f"[hardtanh] bounds: got min_val {min_val} for {input.dtype}, expected 0 or more. Cast the input."
@@ -145,7 +146,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
     """x where x > threshold, value elsewhere."""
-    if _is_whole(input):
+    if is_whole(input):
         kept = tenora_ops.gt(input, int(threshold))
         return _whole(input, tenora_ops.where(kept, input, int(value)), inplace)
     arguments = (threshold, value)

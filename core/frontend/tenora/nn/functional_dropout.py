@@ -7,11 +7,7 @@ from __future__ import annotations
 
 import tenora_ops
 from tenora_engine import Tensor
-
-
-def _check(op: str, p: float) -> None:
-    if not 0.0 <= p <= 1.0:
-        raise ValueError(f"[{op}] p: got {p}, expected a probability from 0 to 1.")
+from tenora_ops.checks import need_probability
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -23,7 +19,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     >>> dropout(tenora.ones(3), 1.0).tolist()
     [0.0, 0.0, 0.0]
     """
-    _check("dropout", p)
+    need_probability("dropout", p)
     if not training:
         return input
     result = tenora_ops.dropout(input, p, True)
@@ -32,7 +28,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     """Whole channels; an input without batch gets one for the while."""
-    _check(op, p)
+    need_probability(op, p)
     if not training:
         return input
     one = input if batched else tenora_ops.unsqueeze(input, 0)
@@ -62,7 +58,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps the mean and variance of standard normal input (Klambauer et al. 2017)."""
-    _check("alpha_dropout", p)
+    need_probability("alpha_dropout", p)
     if not training:
         return input
     result = tenora_ops.alpha_dropout(input, p, True)
@@ -73,7 +69,7 @@ def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`alpha_dropout` of whole channels (N, C, ...)."""
-    _check("feature_alpha_dropout", p)
+    need_probability("feature_alpha_dropout", p)
     if not training:
         return input
     result = tenora_ops.feature_alpha_dropout(input, p, True)

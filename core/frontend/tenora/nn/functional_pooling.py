@@ -7,14 +7,11 @@ from typing import Any
 
 import tenora_ops
 from tenora_engine import Tensor, float64
-from tenora_engine import bool as bool_
+
+from .functional_activation import is_whole
 
 Sizes = int | list[int] | tuple[int, ...]
 OptionalSizes = int | None | list[int | None] | tuple[int | None, ...]
-
-
-def _is_whole(input: Tensor) -> bool:
-    return not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == bool_)
 
 
 def _whole_pool(with_indices: Any, dims: int, input: Tensor, where: Any) -> tuple[Tensor, Tensor]:
@@ -39,7 +36,7 @@ def _max_pool(dims: int) -> Any:
         return_indices: bool = False,
     ) -> Any:
         where = (kernel_size, stride, padding, dilation, ceil_mode)
-        if isinstance(input, Tensor) and _is_whole(input):
+        if isinstance(input, Tensor) and is_whole(input):
             found = _whole_pool(with_indices, dims, input, where)
             return found if return_indices else found[0]
         return (with_indices if return_indices else values)(input, *where)
@@ -99,7 +96,7 @@ def _adaptive(kind: str, dims: int) -> Any:
 
     def adaptive_max_pool(input: Tensor, output_size: OptionalSizes, return_indices: bool = False) -> Any:
         size = size_of(input, output_size)
-        if with_indices is not None and isinstance(input, Tensor) and _is_whole(input):
+        if with_indices is not None and isinstance(input, Tensor) and is_whole(input):
             found = _whole_pool(with_indices, dims, input, (size,))
             return found if return_indices else found[0]
         pool = with_indices if return_indices and with_indices is not None else values
