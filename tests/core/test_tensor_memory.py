@@ -24,7 +24,7 @@ def test_answers() -> None:
     assert (x.is_cuda, x.is_cpu, x.is_pinned(), x.get_device(), x.name) == (False, True, False, -1, None)
     assert x.pin_memory() is x and x.is_signed() and x.is_same_size(tenora.zeros(2, 3))
     assert tenora.tensor(3).is_nonzero() and x.is_set_to(x.view(2, 3)) and not x.is_set_to(x.t())
-    assert x.storage().nbytes == 24
+    assert x.storage().nbytes() == 24
     with pytest.raises(RuntimeError, match="ambiguous"):
         x.is_nonzero()
     if not tenora.cuda.is_available():
@@ -126,3 +126,28 @@ def test_set_refuses_another_dtype_and_gradients() -> None:
 def test_nothing_waits_to_be_computed() -> None:
     x = tenora.tensor([1 + 2j]).conj()
     assert not x.is_conj() and not x.is_neg()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (lambda s: (s, 0, (99,)), RuntimeError),
+        (lambda s: (s, -1, (2,)), RuntimeError),
+        (lambda s: (s, 0, (-2,)), RuntimeError),
+        (lambda s: (s, 99), RuntimeError),
+        (lambda s: (s, 0, (2, 2), (1,)), (ValueError, RuntimeError)),
+        (lambda s: ([1.0],), TypeError),
+        (lambda s: (tenora.ones(2, dtype=tenora.int64),), RuntimeError),
+        (lambda s: (s, "0", (2,)), TypeError),
+    ],
+)
+def test_memory_that_does_not_fit_is_refused(arguments: Callable[[Any], Any], error: Any) -> None:
+    x = tenora.ones(2)
+    with pytest.raises(error):
+        x.set_(*arguments(tenora.arange(4.0).untyped_storage()))
+    assert x.tolist() == [1.0, 1.0]
+
+
+def test_a_storage_counts_bytes() -> None:
+    storage = tenora.zeros(3, dtype=tenora.float64).untyped_storage()
+    assert storage.nbytes() == storage.size() == len(storage) == 24

@@ -39,7 +39,32 @@ std::string given_types(PyObject* const* args, size_t n_args, PyObject* kwnames)
     raise_kind(ErrorKind::Type, "type", name, text);
 }
 
-PyObject* run_out(const OpInfo& info, const Arguments& a) {
+// Several results: a named tuple where the record names them.
+PyRef results_tuple(const OpInfo& info, int count) {
+    return own(info.result_type ? PyStructSequence_New(info.result_type) : PyTuple_New(count));
+}
+
+void set_result(const OpInfo& info, PyObject* tuple, int i, PyObject* result) {  // takes the reference
+    if (info.result_type)
+        PyStructSequence_SetItem(tuple, i, result);
+    else
+        PyTuple_SET_ITEM(tuple, i, result);
+}
+
+// PyTorch's rule: a `dtype` that is not told is that of out=, so that sums of floats end as integers. A real
+// one tells nothing of complex operands, a floating one nothing of integers: their mean stays refused.
+void take_dtype_of(const Tensor* out, const OpInfo& info, Arguments& a) {
+    for (const Operand& o : a.in()) {
+        if (!o.tensor) continue;
+        if (is_complex(o.tensor->dtype) && !is_complex(out->dtype)) return;
+        if (!is_differentiable(o.tensor->dtype) && is_differentiable(out->dtype)) return;
+    }
+    for (const Param& p : info.signature->params)
+        if (p.type == ParamType::DType && p.optional && a.attributes[p.slot].kind == TNR_ATTR_NONE)
+            a.attributes[p.slot] = attr_dtype(out->dtype);
+}
+
+PyObject* run_out(const OpInfo& info, Arguments& a) {
     const char* op_name = info.signature->name.c_str();
     if (!info.out_ok) raise_kind(ErrorKind::Type, "type", op_name, "the op takes no out=.");
     std::vector<PyRef> held;
@@ -59,8 +84,12 @@ PyObject* run_out(const OpInfo& info, const Arguments& a) {
             outs[i] = as_tensor(held.back().get(), op_name, "out");
         }
     }
+    take_dtype_of(outs[0], info, a);
     call_out(info.id, a.in(), a.attr(), {outs, size_t(n)});
-    return Py_NewRef(a.out);
+    if (n == 1) return Py_NewRef(a.out);
+    PyRef results = results_tuple(info, n);
+    for (int i = 0; i < n; ++i) set_result(info, results.get(), i, held[size_t(i)].release());
+    return results.release();
 }
 
 PyObject* run_inplace(const OpInfo& info, const Arguments& a, PyObject* self) {
@@ -71,7 +100,7 @@ PyObject* run_inplace(const OpInfo& info, const Arguments& a, PyObject* self) {
     return Py_NewRef(self);
 }
 
-PyObject* run(OpFunctionObject* f, const OpInfo& info, const Arguments& a, PyObject* self) {
+PyObject* run(OpFunctionObject* f, const OpInfo& info, Arguments& a, PyObject* self) {
     if (f->kind == OpKind::InPlace) return run_inplace(info, a, self);
     return a.out ? run_out(info, a) : run_function(info, a);
 }
@@ -122,16 +151,9 @@ PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const
 PyObject* pack_results(const OpInfo& info, TensorRef* out, int count) {
     if (count == 1) return wrap(std::move(out[0]));
     if (count == 0) return new_none();
-    PyRef tuple;
-    if (info.result_type) {
-        tuple = own(PyStructSequence_New(info.result_type));
-        for (int i = 0; i < count; ++i)
-            PyStructSequence_SetItem(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
-    } else {
-        tuple = own(PyTuple_New(count));
-        for (int i = 0; i < count; ++i)
-            PyTuple_SET_ITEM(tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
-    }
+    PyRef tuple = results_tuple(info, count);
+    for (int i = 0; i < count; ++i)
+        set_result(info, tuple.get(), i, out[i] ? wrap(std::move(out[i])) : new_none());
     return tuple.release();
 }
 

@@ -110,6 +110,7 @@ int register_op_binding(const py::kwargs& kwargs) {
     spec.checks_data = f.flag("checks_data");
     OpInfo info;
     py::object results = f.take("result");
+    std::string result_name = f.string("result_name", spec.display.c_str());
     if (!results.is_none()) info.results = results.cast<std::vector<std::string>>();
     if (f.used != kwargs.size()) {
         raise_kind(ErrorKind::Type, "type", "register_op",
@@ -120,7 +121,7 @@ int register_op_binding(const py::kwargs& kwargs) {
         if (int(info.results.size()) != s->n_out)
             raise_kind(ErrorKind::Value, "op", spec.name,
                        "result names differ in number from the results of the signature.");
-        if (s->n_out > 1) info.result_type = make_result_type(spec.display, info.results);
+        if (s->n_out > 1) info.result_type = make_result_type(result_name, info.results);
     }
     info.out_ok = spec.out_ok;
     info.inplace_ok = spec.inplace_ok;
@@ -129,6 +130,10 @@ int register_op_binding(const py::kwargs& kwargs) {
     int id = info.id;
     add_op_info(std::move(info));
     return id;
+}
+
+py::object result_type_binding(const std::string& name, const std::vector<std::string>& results) {
+    return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(make_result_type(name, results)));
 }
 
 py::object make_function_binding(const std::string& name, const std::vector<std::string>& ops,
@@ -216,6 +221,7 @@ void add_registration(PyObject* module) {
     m.def("make_function", make_function_binding, py::arg("name"), py::arg("ops"),
           py::arg("kind") = "function", py::kw_only(), py::arg("doc") = py::none(),
           py::arg("module") = "tenora", py::arg("qualname") = "");
+    m.def("make_result_type", result_type_binding, py::arg("name"), py::arg("results"));
     m.def("set_tensor_method", set_tensor_method, py::arg("name"), py::arg("object"));
     m.def(
         "set_operator", [](const std::string& slot, const py::object& f) { set_operator(slot, f.ptr()); },

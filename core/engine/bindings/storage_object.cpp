@@ -33,7 +33,7 @@ PyObject* storage_repr(PyObject* self) {
 }
 
 Py_ssize_t storage_length(PyObject* self) { return Py_ssize_t(impl(self)->bytes); }
-PyObject* get_nbytes(PyObject* self, void*) { return PyLong_FromSize_t(impl(self)->bytes); }
+PyObject* nbytes(PyObject* self, PyObject*) { return PyLong_FromSize_t(impl(self)->bytes); }
 PyObject* get_device(PyObject* self, void*) {
     return guarded([&] { return device_object(impl(self)->device); });
 }
@@ -84,11 +84,12 @@ PyObject* storage_reduce(PyObject* self, PyObject*) {
 }
 
 PyGetSetDef getset[] = {
-    {"nbytes", get_nbytes, nullptr, "Bytes.", nullptr},
     {"device", get_device, nullptr, "Where the bytes lie.", nullptr},
     {"read_only", get_read_only, nullptr, "True for foreign memory that must not be written.", nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
-PyMethodDef methods[] = {{"data_ptr", data_ptr, METH_NOARGS, "Address of the first byte."},
+PyMethodDef methods[] = {{"nbytes", nbytes, METH_NOARGS, "Bytes."},
+                         {"size", nbytes, METH_NOARGS, "Bytes: an element is one."},
+                         {"data_ptr", data_ptr, METH_NOARGS, "Address of the first byte."},
                          {"use_count", use_count, METH_NOARGS, "Owners, this object included."},
                          {"to_bytes", to_bytes, METH_NOARGS, "A copy of the bytes."},
                          {"__reduce__", storage_reduce, METH_NOARGS, nullptr},

@@ -85,6 +85,7 @@ int set_data(PyObject* self, PyObject* value, void*) {
                            describe(source.get()) + ".");
         }
         if (!(t->device == source->device)) t->device = source->device;
+        if (source->storage != t->storage) forget_view(t);
         std::vector<int64_t> shape(source->shape().begin(), source->shape().end());
         std::vector<int64_t> strides(source->strides().begin(), source->strides().end());
         set_window(t, source->storage, shape, strides, source->offset, source->dtype);

@@ -29,7 +29,7 @@ void make_view(Call& c) {
     c.result[0] =
         new_window(base->storage, c.shape(), {m.strides, size_t(m.rank)}, m.offset, m.dtype, base->device);
     if (base->inference) c.result[0]->inference = true;
-    if (c.taped) make_view_of(c.result[0].get(), base);
+    if (c.taped && c.op.spec.differentiable) make_view_of(c.result[0].get(), base);
 }
 
 // Results that the rules described but a Program or plan made must agree with the rules.

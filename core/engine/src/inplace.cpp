@@ -1,13 +1,15 @@
 // Writing into given tensors: in-place ops, out=, assignment, fused steps.
 //   - Checks come first; the target is unchanged when a call fails.
 //   - The result dtype must be castable to the target's without
-//     losing a category, its shape must be the target's.
+//     losing a category, its shape must be the target's;
+//     out= takes the result's shape once the call has succeeded.
 //   - A target that overlaps itself is refused; one that overlaps
 //     another operand in part is refused where that is certain.
 //   - After the write: version bump, then history.
 #include <algorithm>
 
 #include "internal.h"
+#include "storage_internal.h"
 #include "tenora/hooks.h"
 #include "tenora/tape.h"
 
@@ -178,18 +180,74 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
 
 namespace {
 
-// Gives an out= tensor the result's shape: resized when it is empty, otherwise it must fit.
-void fit_out(const Op& op, Tensor* t, std::span<const int64_t> shape) {
-    if (same_shape(t, shape)) return;
-    if (t->numel != 0)
-        fail(ErrorKind::Runtime, "shape", op.display(),
-             text("out= has the wrong shape: got ", describe(t), ", expected ", shape,
-                  ". Pass an empty tensor or one of that shape."));
-    int64_t strides[kMaxRank];
-    dense_strides(shape, strides);
-    StorageRef memory = allocate(size_t(checked_numel(shape, op.display())) * size_of(t->dtype), t->device);
-    set_window(t, memory.get(), shape, {strides, shape.size()}, 0, t->dtype);
-}
+// Where the results of out= go: its tensors, or the windows that they get once the call has succeeded.
+//   - Another shape is PyTorch's resize_: on the tensor's own memory where that has room, else on new memory.
+//   - What held elements is told by a warning; foreign memory cannot grow.
+class Targets {
+  public:
+    Targets(const Op& op, std::span<const Operand> in, std::span<Tensor* const> out)
+        : op_(op), in_(in), out_(out) {}
+
+    void warn(size_t i, std::span<const int64_t> shape) const {
+        Tensor* t = out_[i];
+        if (same_shape(t, shape)) return;
+        for (const Operand& o : in_)
+            if (o.tensor == t && op_.pointwise)
+                fail(ErrorKind::Runtime, "shape", op_.display(),
+                     text("out= is an operand and cannot be resized: got ", describe(t), ", expected ", shape,
+                          ". Pass a tensor of its own."));
+        if (t->numel == 0 || !hooks().warn) return;
+        hooks().warn(
+            "UserWarning",
+            text("[", op_.display(), "] an output with one or more elements is resized: got ", describe(t),
+                 ", expected ", shape,
+                 ". Empty it with resize_(0) if it is to be used again, or pass one of that shape."));
+    }
+
+    void fit(size_t i, std::span<const int64_t> shape) {
+        Tensor* t = out_[i];
+        at_[i] = t;
+        if (!same_shape(t, shape)) at_[i] = (window_[i] = resized(t, shape)).get();
+        check_overlap(op_, at_[i], in_);
+    }
+
+    std::span<Tensor* const> all() const { return {at_, out_.size()}; }
+
+    void commit() {
+        for (size_t i = 0; i < out_.size(); ++i) {
+            Tensor* t = out_[i];
+            if (Tensor* w = window_[i].get()) {
+                if (w->storage != t->storage) {
+                    if (t->storage) w->storage->version.store(t->version(), std::memory_order_relaxed);
+                    forget_view(t);
+                }
+                set_window(t, w->storage, w->shape(), w->strides(), w->offset, w->dtype);
+            }
+            bump(t);
+        }
+    }
+
+  private:
+    TensorRef resized(const Tensor* t, std::span<const int64_t> shape) const {
+        int64_t strides[kMaxRank];
+        dense_strides(shape, strides);
+        int64_t numel = checked_numel(shape, op_.display());
+        int64_t room = t->storage ? int64_t(t->storage->bytes / size_of(t->dtype)) - t->offset : 0;
+        if (numel <= room)
+            return new_window(t->storage, shape, {strides, shape.size()}, t->offset, t->dtype, t->device);
+        if (t->storage && t->storage->kind == kForeignStorage)
+            fail(ErrorKind::Runtime, "storage", op_.display(),
+                 text("out= lies on foreign memory, which cannot grow: got ", describe(t), ", expected ",
+                      shape, ". Pass one of that shape."));
+        return new_tensor(shape, t->dtype, t->device);
+    }
+
+    const Op& op_;
+    std::span<const Operand> in_;
+    std::span<Tensor* const> out_;
+    TensorRef window_[kMaxOutputs];
+    Tensor* at_[kMaxOutputs] = {};
+};
 
 void check_out(const Op& op, std::span<const Operand> in, std::span<Tensor* const> out) {
     if (out.size() != size_t(op.spec.n_out))
@@ -213,8 +271,8 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
               std::span<Tensor* const> out) {
     Op& o = op(id);
     check_out(o, in, out);
-    SmallArray<Tensor*, kMaxOutputs> direct(out.size());
-    bool all_direct = o.has_rules;
+    Targets targets(o, in, out);
+    bool direct = o.has_rules;
     if (o.has_rules) {
         Inferred inferred(o, in, attr);
         for (size_t i = 0; i < out.size(); ++i) {
@@ -224,26 +282,23 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
                 fail(ErrorKind::Runtime, "device", o.display(),
                      text("out= is on another device: got ", out[i]->device, ", expected ",
                           inferred.call->infer.device, ". Move it."));
-            all_direct = all_direct && m.dtype == out[i]->dtype;
+            direct = direct && m.dtype == out[i]->dtype;
         }
-        for (size_t i = 0; i < out.size(); ++i) {
-            fit_out(o, out[i], inferred.call->shape(int(i)));
-            check_overlap(o, out[i], in);
-        }
+        for (size_t i = 0; i < out.size(); ++i) targets.warn(i, inferred.call->shape(int(i)));
+        for (size_t i = 0; i < out.size(); ++i) targets.fit(i, inferred.call->shape(int(i)));
     }
-    if (all_direct) {
-        TensorRef made[kMaxOutputs];
-        call_target(o, in, attr, out);
+    if (direct) {
+        call_target(o, in, attr, targets.all());
     } else {
         TensorRef made[kMaxOutputs];
         call_raw(id, in, attr, made);
         for (size_t i = 0; i < out.size(); ++i) check_castable(o, made[i]->dtype, out[i]->dtype);
-        for (size_t i = 0; i < out.size(); ++i) {
-            fit_out(o, out[i], made[i]->shape());
-            copy_into(out[i], made[i].get(), current_backend(out[i]->device.space));
-        }
+        for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.warn(i, made[i]->shape());
+        for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.fit(i, made[i]->shape());
+        for (size_t i = 0; i < out.size(); ++i)
+            copy_into(targets.all()[i], made[i].get(), current_backend(out[i]->device.space));
     }
-    for (Tensor* t : out) bump(t);
+    targets.commit();
 }
 
 void assign(Tensor* dst, const Operand& src) {

@@ -185,7 +185,7 @@ void push_slice(Infer& c, OutMeta& m, int64_t size, int64_t stride, int64_t star
     int64_t span = back ? start - stop : stop - start;
     int64_t magnitude = back ? (step == kAbsent + 1 ? std::numeric_limits<int64_t>::max() : -step) : step;
     int64_t count = span > 0 ? 1 + (span - 1) / magnitude : 0;
-    if (count) m.offset += start * stride;
+    if (count || !back) m.offset += start * stride;  // an empty window lies where it begins
     push(m, count, count > 1 ? stride * step : stride);
 }
 
@@ -221,7 +221,7 @@ void narrow(Infer& c) {
                ". Choose a shorter length.");
     copy_geometry(c.out[0], s);
     c.out[0].shape[dim] = length;
-    if (length) c.out[0].offset += start * s.strides[size_t(dim)];
+    c.out[0].offset += start * s.strides[size_t(dim)];
 }
 
 void diagonal(Infer& c) {
@@ -425,6 +425,39 @@ void view_as_complex(Infer& c) {
     m.offset = s.t->offset / 2;
 }
 
+// The same bytes read as another dtype; where sizes differ the last dim grows or shrinks.
+void view_dtype(Infer& c) {
+    Source s = source(c);
+    OutMeta& m = c.out[0];
+    copy_geometry(m, s);
+    int64_t from = int64_t(size_of(s.t->dtype)), to = int64_t(size_of(m.dtype));
+    if (from == to) return;
+    auto unfit = [&](const char* what, const std::string& expected) {
+        refuse(c, ErrorKind::Runtime, "dtype", what, " to view ", s.t->dtype, " as ", m.dtype, ": got ",
+               describe(s.t), " with strides ", s.strides, " and offset ", s.t->offset, ", expected ",
+               expected, ". Make it contiguous, or cast it with .to(...).");
+    };
+    if (s.rank == 0) unfit("no dim can change its size", "at least one dim");
+    int64_t last = s.rank - 1;
+    if (m.strides[last] != 1) unfit("the last dim does not lie together", "stride 1 there");
+    if (from > to) {
+        int64_t parts = from / to;
+        m.shape[last] *= parts;
+        m.offset *= parts;
+        for (int64_t i = 0; i < last; ++i) m.strides[i] *= parts;
+        return;
+    }
+    int64_t parts = to / from;
+    bool divides = m.shape[last] % parts == 0 && m.offset % parts == 0;
+    for (int64_t i = 0; i < last; ++i) divides = divides && m.strides[i] % parts == 0;
+    if (!divides)
+        unfit("elements do not lie in groups",
+              text("a last size, an offset and other strides that ", parts, " divides"));
+    m.shape[last] /= parts;
+    m.offset /= parts;
+    for (int64_t i = 0; i < last; ++i) m.strides[i] /= parts;
+}
+
 const RuleName table[] = {
     {"real", real_part},
     {"imag", imaginary_part},
@@ -432,6 +465,7 @@ const RuleName table[] = {
     {"view_as_complex", view_as_complex},
     {"alias", alias_rule},
     {"view", view},
+    {"view_dtype", view_dtype},
     {"permute", permute},
     {"transpose", transpose},
     {"t", t_rule},

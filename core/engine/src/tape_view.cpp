@@ -36,6 +36,14 @@ void make_view_of(Tensor* view, Tensor* base) {
     view->is_view = true;
 }
 
+void forget_view(Tensor* t) {
+    if (!t->is_view) return;
+    GilFriendlyLock lock(view_lock());
+    t->is_view = false;
+    t->extra->base = nullptr;
+    t->extra->creation = Extra::kDefault;
+}
+
 namespace {
 
 // Attributes of as_strided and as_strided_scatter as the tape keeps them: an offset from the base's first

@@ -104,7 +104,7 @@ tensor_methods.install()
 tensor_memory.install()
 layouts.install()
 
-_LAZY = ("fft", "linalg", "signal", "special", "utils")
+_LAZY = ("fft", "linalg", "return_types", "signal", "special", "utils")
 _WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
 # PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.
 _DEVICE_MODULES = ("cuda",)

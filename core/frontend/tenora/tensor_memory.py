@@ -11,7 +11,7 @@ from typing import Any
 
 import tenora_engine
 import tenora_ops
-from tenora_engine import Tensor, is_grad_enabled, set_tensor_method
+from tenora_engine import Storage, Tensor, _rebuild_tensor, is_grad_enabled, set_tensor_method
 from tenora_engine import device as Device
 from tenora_engine import dtype as DType
 
@@ -169,7 +169,10 @@ def _rewindow(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _resized(self: Tensor, *sizes: Any) -> Tensor:
     size = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
     if not all(isinstance(n, int) for n in size):
-        raise TypeError(f"[resize_] size: got {', '.join(type(n).__name__ for n in size)}, expected ints.")
+        raise TypeError(
+            f"[resize_] size: got {', '.join(type(n).__name__ for n in size)}, expected ints."
+            " Pass whole numbers."
+        )
     count = 1
     for n in size:
         count *= n
@@ -177,7 +180,7 @@ def _resized(self: Tensor, *sizes: Any) -> Tensor:
     for n in reversed(size):
         stride.append(step)
         step *= max(n, 1)
-    room = self.untyped_storage().nbytes // self.element_size() - self.storage_offset()
+    room = self.untyped_storage().nbytes() // self.element_size() - self.storage_offset()
     if count > room:
         grown = tenora_ops.empty((count,), dtype=self.dtype, device=self.device)
         if room > 0:
@@ -188,16 +191,22 @@ def _resized(self: Tensor, *sizes: Any) -> Tensor:
 
 def set_(
     self: Tensor,
-    source: Tensor | None = None,
+    source: Tensor | Storage | None = None,
     storage_offset: int = 0,
     size: Any = None,
     stride: Any = None,
 ) -> Tensor:
-    """Shows another tensor's memory: all of it, or a window of it; without a source: nothing.
+    """Shows other memory: a tensor's or a storage's, all of it or a window of it; without a source: nothing.
 
     Raises:
-        RuntimeError: another dtype, or a tensor that carries gradients while they are recorded.
-        TypeError: the source is no tensor.
+        RuntimeError: another dtype or device, a window that the memory has no room for, or a tensor that carries
+            gradients while they are recorded.
+        TypeError: the source is neither.
+
+    >>> import tenora
+    >>> x = tenora.zeros(0).set_(tenora.tensor([1.0, 2.0, 3.0, 4.0]).untyped_storage(), 1, (2,))
+    >>> x
+    tensor([2., 3.])
     """
     if self.requires_grad and is_grad_enabled():
         raise RuntimeError(
@@ -206,18 +215,32 @@ def set_(
         )
     if source is None:
         source = tenora_ops.empty((0,), dtype=self.dtype, device=self.device)
-    if not isinstance(source, Tensor):
-        raise TypeError(f"[set_] source: got {type(source).__name__}, expected a Tensor. Set from a tensor.")
-    if source.dtype != self.dtype:
-        raise RuntimeError(
-            f"[set_] dtypes differ: got {source.dtype} for a tensor of {self.dtype}, expected the same. Cast it."
+    if not isinstance(source, Tensor | Storage):
+        raise TypeError(
+            f"[set_] source: got {type(source).__name__}, expected a Tensor or a Storage. Set from one of them."
         )
-    shown = source.detach()
-    if size is not None:
-        given = tuple(size) if stride is None else tuple(stride)
-        steps = given if stride is not None else tenora_ops.empty(given, device="cpu").stride()
-        shown = shown.as_strided(tuple(size), steps, storage_offset)
-    self.data = shown
+    for what, ours, theirs in (
+        ("dtypes", self.dtype, getattr(source, "dtype", self.dtype)),
+        ("devices", self.device, source.device),
+    ):
+        if ours != theirs:
+            raise RuntimeError(
+                f"[set_] {what} differ: got {theirs} for a tensor of {ours}, expected the same. Convert the source."
+            )
+    if size is None and isinstance(source, Tensor):
+        self.data = source.detach()
+        return self
+    if isinstance(source, Storage) and size is None:
+        size = (source.nbytes() // self.element_size() - storage_offset,)
+    size = (size,) if isinstance(size, int) else tuple(size)
+    given = (stride,) if isinstance(stride, int) else tuple(stride) if stride is not None else ()
+    steps = given or tenora_ops.empty(size, device="cpu").stride()
+    if isinstance(source, Tensor):  # counted from where the source begins
+        storage_offset += source.storage_offset()
+        source = source.untyped_storage()
+    self.data = _rebuild_tensor(
+        Tensor, source, size, steps, storage_offset, self.dtype, source.device, False, None
+    )
     return self
 
 

@@ -81,7 +81,9 @@ def resolve(name: str) -> OpFunction:
     try:
         return cast(OpFunction, REGISTERED[name])
     except KeyError:
-        raise AttributeError(f"[tenora_ops] unknown op: got {name!r}, expected one of `records()`.") from None
+        raise AttributeError(
+            f"[tenora_ops] unknown op: got {name!r}, expected one of `records()`. Check the spelling."
+        ) from None
 
 
 def public_function(name: str) -> OpFunction | None:
@@ -163,7 +165,7 @@ def _face(
     if not python:
         return made
     if made is None and len(python) == 1:
-        return PythonOp(python[0].text, name, python[0].function, doc)
+        return PythonOp(python[0].text, name, python[0].function, doc, python[0].result_type)
     assert made is not None, f"[{name}] two Python ops share the name"
     return Overloads(made, python, doc)
 

@@ -102,13 +102,18 @@ def python_text(entry: Record, method: bool) -> str:
     return text
 
 
+def class_name(results: tuple[str, ...]) -> str:
+    """What a stub calls the named tuple of these results."""
+    return "".join(result.title().replace("_", "") for result in results)
+
+
 def returned(entry: Record) -> str:
     if entry.schema.results == 1:
         return "Tensor"
     if entry.schema.results == 0:
         return "tuple[Tensor, ...]"
     if entry.result:
-        return "".join(name.title() for name in entry.result)
+        return class_name(entry.result)
     return f"tuple[{', '.join(['Tensor'] * entry.schema.results)}]"
 
 
@@ -117,7 +122,7 @@ def result_classes() -> list[str]:
     lines = []
     for names in dict.fromkeys(entry.result for entry in records() if entry.result):
         lines += [
-            f"class {''.join(n.title() for n in names)}(NamedTuple):",
+            f"class {class_name(names)}(NamedTuple):",
             *[f"    {n}: Tensor" for n in names],
             "",
         ]
@@ -132,7 +137,8 @@ def stub_lines(name: str, group: list[Record], indent: str, method: bool, out: b
         if entry.kind == "python":
             text = python_text(entry, method)
         if out and entry.out:
-            text += ", out: Tensor | None = None" if "*" in text else ", *, out: Tensor | None = None"
+            targets = "Tensor" if entry.schema.results == 1 else "Sequence[Tensor]"
+            text += f"{'' if '*' in text else ', *'}, out: {targets} | None = None"
         if len(group) > 1:
             lines.append(f"{indent}@overload")
         lines.append(f"{indent}def {name}({text}) -> {returned(entry)}: ...")

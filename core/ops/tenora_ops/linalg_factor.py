@@ -342,6 +342,7 @@ qr = op(
     example="tenora.qr(tenora.eye(3)).Q",
     method=True,
     result=("Q", "R"),
+    out=True,
     renames="linalg.qr",
 )
 

@@ -414,6 +414,7 @@ slogdet = op(
     example="tenora.slogdet(tenora.eye(2)).sign",
     method=True,
     result=("sign", "logabsdet"),
+    out=True,
     renames="linalg.slogdet",
 )
 

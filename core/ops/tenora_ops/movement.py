@@ -10,7 +10,7 @@ from tenora_ops.checks import wrap_dims
 from tenora_ops.formula import ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
-from tenora_ops.samples import Draw, Sample, sample, unary
+from tenora_ops.samples import Draw, Sample, numpy_dtype, sample, unary
 from tenora_ops.structural import _positions, decode_index
 
 VIEW = Family("movement", "same", "", "", unary)
@@ -79,6 +79,43 @@ view = op(
     example="tenora.ones(6).view(2, 3)",
     public="",
     method="view",
+)
+
+
+def _bytes_again(draw: Draw) -> list[Sample]:
+    rows = [
+        ((), "int64"),
+        ((3, 4), "int64"),
+        ((2, 3), "int32"),
+        ((2, 1, 3), "uint8"),
+        ((2, 0, 3), "int16"),
+        ((2, 1, 2, 2), "complex128"),
+        ((1, 2, 1, 3, 4), "complex128"),
+    ]
+    return [sample(draw.array(*shape), dtype) for shape, dtype in rows]
+
+
+def _reread(x: Any, dtype: Any) -> Any:
+    """By definition: the bytes, cut anew; the last dim counts them."""
+    kind = numpy_dtype(dtype)
+    shape = [*x.shape[:-1], x.shape[-1] * x.itemsize // kind.itemsize] if x.ndim else []
+    return np.frombuffer(bytearray(x.tobytes()), kind).reshape(shape)
+
+
+view_dtype = op(
+    "view_dtype(input: Tensor, dtype: dtype) -> Tensor",
+    family=VIEW,
+    view=True,
+    dtype="attr",
+    shape="view_dtype",
+    dtypes=("float64", "int64"),
+    samples=_bytes_again,
+    oracle=_reread,
+    doc="The same bytes read as another dtype; the last dim has more or fewer elements where their sizes differ.",
+    example="tenora.ones(2).view(tenora.int32)",
+    public="",
+    method="view",
+    display="view",
 )
 reshape = op(
     "reshape(input: Tensor, shape: int[]) -> Tensor",

@@ -52,10 +52,18 @@ def fits_type(parameter: Parameter, value: object) -> bool:
 class PythonOp:
     """One op of kind `python`."""
 
-    def __init__(self, text: str, display: str, function: Callable[..., Any], doc: str) -> None:
+    def __init__(
+        self,
+        text: str,
+        display: str,
+        function: Callable[..., Any],
+        doc: str,
+        result_type: type[Any] | None = None,
+    ) -> None:
         self.text = text  # the record's signature
         self.ops = (text.partition("(")[0],)
         self.function = function
+        self.result_type = result_type  # the named tuple of its results, where the record names them
         self.signature = inspect.signature(function)
         names = self.signature.parameters
         self.synonyms = {a: b for a, b in SYNONYMS.items() if b in names and a not in names}
@@ -83,7 +91,8 @@ class PythonOp:
         if options:
             options = {self.synonyms.get(name, name): value for name, value in options.items()}
         try:
-            return self.function(*arguments, **options)
+            found = self.function(*arguments, **options)
+            return self.result_type(found) if self.result_type else found
         except (AttributeError, TypeError, ValueError) as error:
             if str(error).startswith("["):
                 raise
@@ -111,6 +120,7 @@ class Overloads:
         self.native = native
         self.python = python
         self.ops = (*native.ops, *(name for op in python for name in op.ops))  # type: ignore[attr-defined]
+        self.result_type = next((op.result_type for op in (native, *python) if op.result_type), None)  # type: ignore[attr-defined]
         self.__name__ = self.__qualname__ = python[0].__name__
         self.__doc__ = doc
 

@@ -153,6 +153,11 @@ class Record:
         return self.public.rsplit(".", 1)[-1]
 
     @property
+    def result_name(self) -> str:
+        """The named tuple of several results, in `tenora.return_types`: the public name in one word."""
+        return self.public.removeprefix("nn.functional.").replace(".", "_") or self.name
+
+    @property
     def method_name(self) -> str:
         """The Tensor method's name, "" when there is none."""
         return self.short if self.method is True else self.method or ""
@@ -220,6 +225,7 @@ def _kind(name: str, **given: object) -> str:
     if len(chosen) > 1:
         raise RecordError(
             f"[{name}] more than one implementation: got {' and '.join(chosen)}, expected at most one."
+            " Leave the others out."
         )
     return chosen[0] if chosen else "kernel"
 
@@ -229,7 +235,8 @@ def _register(entry: Record) -> OpFunction:
     if entry.kind == "python":
         _RECORDS[entry.name] = entry
         assert entry.python is not None
-        python = PythonOp(entry.schema.text, entry.short or entry.name, entry.python, entry.doc)
+        names = _engine.make_result_type(entry.result_name, entry.result) if entry.result else None
+        python = PythonOp(entry.schema.text, entry.short or entry.name, entry.python, entry.doc, names)
         REGISTERED[entry.name] = python
         return cast(OpFunction, python)
     schema = entry.schema
@@ -241,6 +248,7 @@ def _register(entry: Record) -> OpFunction:
         name=entry.name,
         signature=schema.text,
         result=entry.result,
+        result_name=entry.result_name,
         display=entry.display or entry.short or entry.name,
         kernel=entry.kernel,
         implementation=entry.kind,
@@ -304,6 +312,7 @@ def _validate_formulas(entry: Record) -> None:
     if unknown or (entry.no_gradient and not entry.dynamic_vjp):
         raise RecordError(
             f"[{entry.name}] no_gradient: got {entry.no_gradient}, expected operands of an op with dynamic_vjp."
+            " Set dynamic_vjp, and name its operands."
         )
 
 

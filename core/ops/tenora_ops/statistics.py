@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
@@ -387,13 +387,6 @@ histc = op(
 )
 
 
-class HistogramResult(NamedTuple):
-    """What histogram answers."""
-
-    hist: Any
-    bin_edges: Any
-
-
 def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     flat = ops.reshape(input.detach(), (-1,))
     if isinstance(bins, int):
@@ -419,7 +412,7 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
     if density:
         widths = ops.sub(ops.narrow(edges, 0, 1, last), ops.narrow(edges, 0, 0, last))
         counts = counts / (widths * ops.sum(counts))
-    return HistogramResult(counts, edges)
+    return counts, edges
 
 
 def _counts_between(x: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
@@ -448,6 +441,7 @@ histogram = op(
     oracle=_counts_between,
     doc="How many elements are between each two edges (or the weight of them), and the edges.",
     example="tenora.histogram(tenora.tensor([1.0, 2.0, 1.0]), 4, range=(0, 3)).hist",
+    result=("hist", "bin_edges"),
     method=True,
 )
 
@@ -475,6 +469,7 @@ def _histogramdd(
     if len(each_bins) != dims:
         raise RuntimeError(
             f"[histogramdd] bins: got {len(each_bins)} for {dims} dims, expected one for each."
+            " Pass one number or tensor per dim."
         )
     bounds = [range[2 * d : 2 * d + 2] if range else None for d in builtins.range(dims)]
     edges = [_edges_of(c, b, r) for c, b, r in zip(columns, each_bins, bounds, strict=True)]
@@ -531,5 +526,6 @@ histogramdd = op(
     tolerance="reduction",
     oracle=_counts_in_boxes,
     doc="How many rows of input are in each box of a grid (or the weight of them), and the edges of each dim.",
-    example="tenora.histogramdd(tenora.ones(4, 2), [2, 2])",
+    example="tenora.histogramdd(tenora.ones(4, 2), [2, 2]).hist",
+    result=("hist", "bin_edges"),
 )

@@ -65,8 +65,8 @@ enum class Implementation : uint8_t {
     Structural,  // native plan over other ops (cat, pad, embed, ...), found by name; a backend kernel
                  // overrides it
     Composite,   // a Program traced from the record's formula; a backend kernel overrides it
-    Function     // a Python function with a data-dependent result (two-phase ops); a backend kernel cannot
-                 // override it
+    Function  // a Python function, where the result's size or the path depends on data; with rules a backend
+              // kernel overrides it
 };
 
 // How the kernel sees operands. Prepare functions turn

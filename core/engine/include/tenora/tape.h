@@ -8,7 +8,7 @@
 //   - In place: functional op recorded on the old value (copied only if the Program
 //     reads old data); a write through a view also records as_strided_scatter into
 //     its base; a stale view re-derives its history as as_strided(base).
-//   - Geometry recorded for views is relative to the base's row-major buffer, whatever the base's own layout.
+//   - Geometry recorded for views counts from the base's first element, with the base's own strides.
 //   - Nodes and extras are destroyed by a per-thread work list, never recursively.
 //   - Everything of a node lies in one pool block: header, gradient
 //     buffers, edges, saved tensors, attributes, metadata.
@@ -222,6 +222,7 @@ void mark_part(Tensor* view);  // one of several views: refuses writes that woul
 // `self`, which is operand 0, shows what the view op shows of it: t_, squeeze_, ... Recorded, version bumped.
 void call_view_inplace(const Op& op, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr);
 void make_view_of(Tensor* view, Tensor* base);  // not for inference tensors; base of a view: its base
+void forget_view(Tensor* t);                    // it has got memory of its own
 TensorRef detach(Tensor* t);                    // alias without history, no differentiable view
 void detach_inplace(Tensor* t);
 void set_requires_grad(Tensor* t, bool value);  // leaf rules, dtype rule
