@@ -88,6 +88,13 @@ void promote_rule(Infer& c) {
     finish(c, d, d);
 }
 
+// Of a loss that stays whole: a sum of whole numbers is an int64, as everywhere.
+void loss_rule(Infer& c) {
+    DType d = promoted(c);
+    if (!is_differentiable(d) && string_attr(c) == "sum") return finish(c, d, DType::I64);
+    finish(c, d, d);
+}
+
 void promote_no_bool(Infer& c) {
     DType d = promoted(c);
     for (const Operand& o : c.in)
@@ -316,6 +323,7 @@ void index_put_rule(Infer& c) {
 
 const RuleName table[] = {
     {"promote", promote_rule},
+    {"loss", loss_rule},
     {"promote_no_bool", promote_no_bool},
     {"promote_float", promote_float},
     {"promote_bool", promote_bool},

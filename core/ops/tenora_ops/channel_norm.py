@@ -434,7 +434,9 @@ def _local_response_norm(input: Any, size: int, alpha: float, beta: float, k: fl
             "Unsqueeze the input."
         )
     if size < 1:
-        raise ValueError(f"[local_response_norm] size: got {size}, expected 1 or more channels.")
+        raise ValueError(
+            f"[local_response_norm] size: got {size}, expected 1 or more channels. Choose a positive size."
+        )
     (x,) = widened(input)
     channels = x.shape[1]
     squares = ops.transpose(ops.square(x), 1, -1)
@@ -443,7 +445,7 @@ def _local_response_norm(input: Any, size: int, alpha: float, beta: float, k: fl
     for shift in range(1, size):
         total = total + ops.narrow(padded, -1, shift, channels)
     scale = ops.pow(ops.transpose(total, 1, -1) * (alpha / size) + k, beta)
-    return ops.to(x / scale, input.dtype)
+    return ops.to(x / scale, input.dtype) if input.dtype.is_floating_point else x / scale
 
 
 def _response_oracle(x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:

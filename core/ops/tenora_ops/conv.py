@@ -28,6 +28,8 @@ from tenora_ops.samples import FLOATING
 from tenora_ops.windows import Windows, around, counts, items, leading, product, spatial
 
 CONV = Family("conv", "float_same", "", "plain", lambda draw: [], FLOATING, tolerance="contraction")
+#: PyTorch's CPU convolves whole numbers too; the transposed form and gradients it does not.
+WHOLE_TOO = (*FLOATING, "int64")
 
 
 # ---- composites ------------------------------------------------------------------------------------------
@@ -197,6 +199,8 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
     conv = op(
         f"conv{n}d({OPERANDS}, {WHERE}) -> Tensor",
         family=CONV,
+        dtype="same_all",
+        dtypes=WHOLE_TOO,
         shape=f"conv{n}d",
         composite=_conv(n),
         vjp=_conv_vjp(n),
@@ -211,6 +215,8 @@ def _declare(n: int) -> tuple[OpFunction, ...]:
         f"conv{n}d_padding({OPERANDS}, stride: int[] = 1, padding: str = 'valid', dilation: int[] = 1, "
         "groups: int = 1) -> Tensor",
         family=CONV,
+        dtype="same_all",
+        dtypes=WHOLE_TOO,
         shape=f"conv{n}d_padding",
         composite=_conv_padded(n),
         samples=padded_samples(n),

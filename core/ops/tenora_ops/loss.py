@@ -74,7 +74,7 @@ def _spread(g: Any, x: Any, reduction: str) -> Any:
 mse_loss = op(
     "mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="loss",
     composite=lambda x, y, reduction: reduce_loss(ops.square(x - y), reduction),
     vjp=lambda g, x, y, r, reduction: _squares_gradient(_spread(g, x, reduction), x, y),
     oracle=lambda x, y, reduction="mean": reduced_loss((x - y) ** 2, reduction),
@@ -92,7 +92,7 @@ def _squares_gradient(g: Any, x: Any, y: Any) -> tuple[Any, Any]:
 l1_loss = op(
     "l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="loss",
     domain=Domain(distinct=True),
     samples=lambda draw: [
         sample(s.arguments[0], s.arguments[1] + s.arguments[1].dtype.type(9), **s.options)
@@ -108,7 +108,7 @@ l1_loss = op(
 smooth_l1_loss = op(
     "smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     composite=lambda x, y, reduction, beta: reduce_loss(
         ops.where(ops.lt(ops.abs(x - y), beta), ops.square(x - y) * 0.5 / beta, ops.abs(x - y) - beta * 0.5),
         reduction,

@@ -42,7 +42,7 @@ def weighted(draw: Draw) -> Iterable[Sample]:
 def _entropy_gradient(g: Any, x: Any, y: Any) -> tuple[Any, Any]:
     return (
         sum_to(g * (x - y) / ops.maximum((1 - x) * x, 1e-12), x),
-        sum_to(g * (_log(1 - x) - _log(x)), y),
+        sum_to(g * (ops.maximum(ops.log1p(-x), -100.0) - _log(x)), y),
     )
 
 
@@ -61,7 +61,7 @@ binary_entropy = op(
     dtypes=REALS,
     domain=INSIDE,
     samples=lambda draw: [sample(*s.arguments) for s in targets(draw)],
-    composite=lambda x, y: (y - 1) * _log(1 - x) - y * _log(x),
+    composite=lambda x, y: (y - 1) * ops.maximum(ops.log1p(-x), -100.0) - y * _log(x),
     vjp=lambda g, x, y, r: _entropy_gradient(g, x, y),
     tolerance="transcendental",
     oracle=_entropy_oracle,
@@ -73,7 +73,7 @@ binary_entropy = op(
 binary_cross_entropy = op(
     "binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor? = None, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     domain=INSIDE,
     samples=weighted,
     composite=lambda x, y, weight, reduction: reduce_loss(
@@ -89,11 +89,11 @@ binary_cross_entropy = op(
 
 
 def _logits(x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
-    rest = ops.log1p(ops.exp(-ops.abs(x)))
-    if pos_weight is None:
-        losses = ops.maximum(x, 0) - x * y + rest
-    else:
-        losses = x * (1 - y) + ((pos_weight - 1) * y + 1) * (rest - ops.minimum(x, 0))
+    """As PyTorch's, in which x = inf costs an inf where y < 1."""
+    positive = ops.log1p(ops.exp(-ops.abs(x))) - ops.minimum(x, 0)  # -log sigmoid(x)
+    if pos_weight is not None:
+        positive = ((pos_weight - 1) * y + 1) * positive
+    losses = x * (1 - y) + positive
     return reduce_loss(losses if weight is None else losses * weight, reduction)
 
 
@@ -119,7 +119,7 @@ binary_cross_entropy_with_logits = op(
     "binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor? = None, reduction: str = 'mean', "
     "pos_weight: Tensor? = None) -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     samples=_logits_samples,
     composite=_logits,
     oracle=_logits_oracle,
@@ -171,7 +171,7 @@ def _huber(x: Any, y: Any, reduction: str, delta: Any) -> Any:
 huber_loss = op(
     "huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0) -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     samples=lambda draw: [
         sample(*s.arguments, **s.options, **({"delta": 2.5} if i % 2 else {}))
         for i, s in enumerate(targets(draw))
@@ -213,7 +213,7 @@ poisson_nll_loss = op(
     "poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, *, "
     "eps: float = 1e-08, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     domain=Domain(0.1, 3.0, avoid=(1.0,)),
     samples=lambda draw: [
         sample(*s.arguments, i % 2 == 0, i % 3 == 0, **s.options) for i, s in enumerate(targets(draw))
@@ -245,7 +245,7 @@ gaussian_nll_loss = op(
     "gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-06, "
     "reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     domain=Domain(0.5, 4.0),
     samples=lambda draw: [
         sample(*s.arguments, draw.array(*s.arguments[0].shape), i % 2 == 0, **s.options)
@@ -262,10 +262,13 @@ gaussian_nll_loss = op(
 hinge_embedding_loss = op(
     "hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, *, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="loss",
     samples=against_signs(0.5),
     composite=lambda x, y, margin, reduction: reduce_loss(
-        ops.where(ops.ne(y, 1), ops.maximum(-x + margin, 0), 0) + ops.where(ops.ne(y, -1), x, 0), reduction
+        # full_like: among whole numbers the margin is cut to one
+        ops.where(ops.ne(y, 1), ops.maximum(ops.full_like(x, margin) - x, 0), 0)
+        + ops.where(ops.ne(y, -1), x, 0),
+        reduction,
     ),
     oracle=lambda x, y, margin=1.0, reduction="mean": reduced_loss(
         np.where(y == 1, x, np.maximum(0, margin - x)), reduction
@@ -278,7 +281,7 @@ hinge_embedding_loss = op(
 soft_margin_loss = op(
     "soft_margin_loss(input: Tensor, target: Tensor, *, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     samples=against_signs(),
     composite=lambda x, y, reduction: reduce_loss(
         ops.log1p(ops.exp(-ops.abs(x * y))) - ops.minimum(x * y, 0), reduction
@@ -302,7 +305,7 @@ margin_ranking_loss = op(
     "margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, *, "
     "reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     samples=_rankings,
     composite=lambda a, b, y, margin, reduction: reduce_loss(ops.maximum(y * (b - a) + margin, 0), reduction),
     oracle=lambda a, b, y, margin=0.0, reduction="mean": reduced_loss(

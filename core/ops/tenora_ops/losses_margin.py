@@ -53,7 +53,9 @@ def rows_left(op_name: str, at: int = -1, vectors: int = 1 << 8) -> Any:
     return rule
 
 
-ROWS = Family("rows", "promote", "", "plain", lambda draw: weighted(draw), REALS, tolerance="normalised")
+ROWS = Family(
+    "rows", "promote_float", "", "plain", lambda draw: weighted(draw), REALS, tolerance="normalised"
+)
 CLASSES = Family("rows", "like_first", "", "plain", lambda draw: weighted(draw), REALS, tolerance="reduction")
 
 
