@@ -148,7 +148,7 @@ def _divergences(draw: Draw) -> Iterable[Sample]:
 kl_div = op(
     "kl_div(input: Tensor, target: Tensor, reduction: str = 'mean', *, log_target: bool = False) -> Tensor",
     family=LOSS,
-    dtype="promote",
+    dtype="promote_float",
     domain=Domain(0.1, 1.0),
     samples=_divergences,
     composite=_divergence,
