@@ -113,6 +113,30 @@ TEST(dtype_mask_and_fallback) {
     backend(BackendId(find_backend("fake"))).reference = false;
 }
 
+TEST(out_of_another_shape_warns) {
+    TensorRef a = tensor({2}, {1, 2}), small = tensor({1}, {7}), square = tensor({2, 2}, {1, 2, 3, 4});
+    auto out = [&](Tensor* x, Tensor* y, Tensor* target) {
+        Operand in[] = {x, y};
+        call_out(id("add"), in, {}, {&target, 1});
+    };
+    warnings = 0;
+    hooks().warn = count_warning;
+    small->storage->version.store(4);
+    out(a.get(), a.get(), small.get());
+    CHECK(values(small.get()) == V({2, 4}) && small->version() == 5);
+    CHECK_EQ(warnings, 1);
+    CHECK_THROWS(ErrorKind::Runtime, "is an operand", out(small.get(), square.get(), small.get()));
+    CHECK(values(small.get()) == V({2, 4}));
+    hooks().warn = [](const char*, const std::string&) { throw std::runtime_error("an error now"); };
+    try {
+        out(square.get(), square.get(), small.get());
+        CHECK(false);
+    } catch (const std::runtime_error&) {
+        CHECK(values(small.get()) == V({2, 4}) && small->version() == 5);
+    }
+    hooks().warn = nullptr;
+}
+
 TEST(supports_is_asked_once_per_signature) {
     BackendId b = empty_backend("picky");
     KernelEntry e = *kernel_entry(*find_op("neg"), BackendId(find_backend("fake")));
