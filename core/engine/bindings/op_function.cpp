@@ -52,8 +52,10 @@ void set_result(const OpInfo& info, PyObject* tuple, int i, PyObject* result) { 
 }
 
 // PyTorch's rule: a `dtype` that is not told is that of out=, so that sums of floats end as integers. A real
-// one tells nothing of complex operands, a floating one nothing of integers: their mean stays refused.
+// one tells nothing of complex operands, a floating one nothing of integers (their mean stays refused), bool
+// nothing at all.
 void take_dtype_of(const Tensor* out, const OpInfo& info, Arguments& a) {
+    if (out->dtype == DType::Bool) return;
     for (const Operand& o : a.in()) {
         if (!o.tensor) continue;
         if (is_complex(o.tensor->dtype) && !is_complex(out->dtype)) return;
