@@ -213,6 +213,20 @@ class Targets {
 
     std::span<Tensor* const> all() const { return {at_, out_.size()}; }
 
+    // Whether some operand must be read before a target is written.
+    bool overlap_operands() const {
+        for (const Operand& o : in_)
+            for (Tensor* t : all())
+                if (o.tensor && overlaps(o.tensor, t)) return true;
+        return false;
+    }
+
+    void fill(size_t i, TensorRef result) {
+        BackendId id = current_backend(at_[i]->device.space);
+        if (overlaps(result.get(), at_[i])) result = dense_copy(result.get(), id);
+        copy_into(at_[i], result.get(), id);
+    }
+
     void commit() {
         for (size_t i = 0; i < out_.size(); ++i) {
             Tensor* t = out_[i];
@@ -228,6 +242,10 @@ class Targets {
     }
 
   private:
+    static bool overlaps(const Tensor* a, const Tensor* b) {
+        return share_memory(a, b) && !same_window(a, b);
+    }
+
     TensorRef resized(const Tensor* t, std::span<const int64_t> shape) const {
         int64_t strides[kMaxRank];
         dense_strides(shape, strides);
@@ -287,7 +305,7 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
         for (size_t i = 0; i < out.size(); ++i) targets.warn(i, inferred.call->shape(int(i)));
         for (size_t i = 0; i < out.size(); ++i) targets.fit(i, inferred.call->shape(int(i)));
     }
-    if (direct) {
+    if (direct && !targets.overlap_operands()) {
         call_target(o, in, attr, targets.all());
     } else {
         TensorRef made[kMaxOutputs];
@@ -295,8 +313,7 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
         for (size_t i = 0; i < out.size(); ++i) check_castable(o, made[i]->dtype, out[i]->dtype);
         for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.warn(i, made[i]->shape());
         for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.fit(i, made[i]->shape());
-        for (size_t i = 0; i < out.size(); ++i)
-            copy_into(targets.all()[i], made[i].get(), current_backend(out[i]->device.space));
+        for (size_t i = 0; i < out.size(); ++i) targets.fill(i, made[i]);
     }
     targets.commit();
 }
