@@ -36,7 +36,8 @@ LAZY_ALLOWED: dict[str, str] = {
     "core/hooks/tenora_hooks/__init__.py": "pluggy comes with the first plugin (PEP 562)",
     "core/hooks/tenora_hooks/manager.py": "loads plugins, and pluggy with the first of them",
     "core/ops/tenora_ops/later.py": "a family of ops when one of its names is asked for",
-    "core/ops/tenora_ops/lazy.py": "NumPy and SciPy for oracles and samples, opt_einsum for long products, at first use",
+    "core/ops/tenora_ops/lazy.py": "NumPy and SciPy for oracles and samples, opt_einsum for long products, at first "
+    "use",
 }
 
 

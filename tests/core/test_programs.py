@@ -100,7 +100,7 @@ FAILING: list[tuple[str, Callable[..., Any], str]] = [
     ("items", lambda g, x, r, k: list(x), "iterates over a tensor"),
     ("number result", lambda g, x, r, k: 3.0, "expected a tensor or None"),
     ("count", lambda g, x, r, k: (g, g), "gives 2 gradients for 1 inputs"),
-    ("unknown", lambda g, x, r, k: tenora_ops.ops.no_such_op(g), "unknown op 'no_such_op'"),
+    ("unknown", lambda g, x, r, k: tenora_ops.ops.no_such_op(g), "unknown op: got 'no_such_op'"),
 ]
 
 

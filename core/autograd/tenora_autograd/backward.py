@@ -18,7 +18,8 @@ def _as_tuple(value: Tensors, op: str, name: str) -> tuple[Tensor, ...]:
     for item in items:
         if not isinstance(item, Tensor):
             raise TypeError(
-                f"[{op}] {name} must be tensors: got {type(item).__name__}. Pass a tensor or a sequence of them."
+                f"[{op}] {name} must be tensors: got {type(item).__name__}, expected tensors. Pass one or a "
+                "sequence of them."
             )
     return items
 
@@ -29,7 +30,7 @@ def _gradients(outputs: tuple[Tensor, ...], given: Gradients, op: str) -> tuple[
     gradients = (given,) if isinstance(given, Tensor) else tuple(given)
     if len(gradients) != len(outputs):
         raise RuntimeError(
-            f"[{op}] one gradient per output is needed: got {len(gradients)} gradients for {len(outputs)} outputs. "
+            f"[{op}] one gradient per output is needed: got {len(gradients)} gradients, expected {len(outputs)}. "
             "Pass as many, None for a scalar output's 1."
         )
     return gradients
@@ -112,7 +113,8 @@ def grad(
         )
     if materialize_grads and allow_unused is False:
         raise ValueError(
-            "[grad] materialize_grads needs allow_unused: got allow_unused=False. Leave allow_unused out."
+            "[grad] materialize_grads needs allow_unused: got allow_unused=False, expected True or nothing. Leave "
+            "it out."
         )
     outs, ins = _as_tuple(outputs, "grad", "outputs"), _as_tuple(inputs, "grad", "inputs")
     found = _engine.grad(

@@ -89,7 +89,9 @@ class _Node(FunctionCtx):
         for value in values:
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    f"[{name}Backward] backward must return tensors or None: got {type(value).__name__}."
+                    f"[{name}Backward] backward must return tensors or None: got {type(value).__name__}, expected "
+                    "one of "
+                    "these. Return None where there is no gradient."
                 )
         return [values[i] for i in self._positions]
 
@@ -115,12 +117,16 @@ class Function:
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Computes the outputs; the first argument is ctx, unless `setup_context` is defined."""
-        raise NotImplementedError("[Function] forward is missing. Define it as a static method.")
+        raise NotImplementedError(
+            "[Function] forward is missing: got none, expected one. Define it as a static method."
+        )
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """One gradient (or None) per argument of forward."""
-        raise NotImplementedError("[Function] backward is missing. Define it as a static method.")
+        raise NotImplementedError(
+            "[Function] backward is missing: got none, expected one. Define it as a static method."
+        )
 
     vjp = backward
 
@@ -163,7 +169,9 @@ def _record(cls: type[Function], ctx: _Node, args: tuple[Any, ...], value: Any) 
     for tensor in ctx._dirty:
         if not any(tensor is output for output in outputs):
             raise RuntimeError(
-                f"[{cls.__name__}] a tensor marked dirty must be returned from forward. Return it."
+                f"[{cls.__name__}] a tensor marked dirty must be returned from forward: got other results, expected "
+                "it among "
+                "them. Return it."
             )
     given = _engine.python_node(
         ctx,
@@ -187,7 +195,7 @@ def _tensors_only(values: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...
     for value in values:
         if value is not None and not isinstance(value, Tensor):
             raise TypeError(
-                f"[Function] save_for_backward takes tensors: got {type(value).__name__}. "
+                f"[Function] save_for_backward takes tensors: got {type(value).__name__}, expected tensors. "
                 "Set other values as attributes of ctx."
             )
     return values

@@ -24,7 +24,8 @@ def _as_tuple(value: Any, op: str, name: str) -> tuple[tuple[Tensor, ...], bool]
     for item in items:
         if not isinstance(item, Tensor):
             raise TypeError(
-                f"[{op}] {name} must be tensors: got {type(item).__name__}. Pass a tensor or a tuple of them."
+                f"[{op}] {name} must be tensors: got {type(item).__name__}, expected tensors. Pass one or a tuple "
+                "of them."
             )
     return items, single
 
@@ -64,7 +65,9 @@ def _gradients(
     for i, g in enumerate(found):
         if g is None and strict:
             raise RuntimeError(
-                f"[{op}] the outputs do not depend on input {i}, and strict=True. Pass strict=False for zeros."
+                f"[{op}] the outputs do not depend on input {i}: got strict=True, expected a gradient. Pass "
+                "strict=False "
+                "for zeros."
             )
     return tuple(ops.zeros_like(x) if g is None else g for g, x in zip(found, inputs, strict=True))
 
@@ -72,14 +75,22 @@ def _gradients(
 def _vectors(vector: Any, outputs: tuple[Tensor, ...], op: str) -> tuple[Tensor, ...]:
     if vector is None:
         if len(outputs) != 1 or outputs[0].numel() != 1:
-            raise RuntimeError(f"[{op}] v is needed unless the one output has one element. Pass v.")
+            raise RuntimeError(
+                f"[{op}] v is missing: got none, expected it unless one output has one element. Pass v."
+            )
         return (ops.ones_like(outputs[0]),)
     found, _ = _as_tuple(vector, op, "v")
     if len(found) != len(outputs):
-        raise RuntimeError(f"[{op}] v must match: got {len(found)} tensors, expected {len(outputs)}.")
+        raise RuntimeError(
+            f"[{op}] v must match: got {len(found)} tensors, expected {len(outputs)}."
+            " Pass one tensor per input or output."
+        )
     for v, y in zip(found, outputs, strict=True):
         if v.shape != y.shape:
-            raise RuntimeError(f"[{op}] v must match: got shape {tuple(v.shape)}, expected {tuple(y.shape)}.")
+            raise RuntimeError(
+                f"[{op}] v must match: got shape {tuple(v.shape)}, expected {tuple(y.shape)}."
+                " Pass a tensor of that shape."
+            )
     return found
 
 
@@ -166,7 +177,9 @@ def _scalar(func: Function, op: str) -> Function:
     def checked(*xs: Tensor) -> Tensor:
         y = func(*xs)
         if not isinstance(y, Tensor) or y.numel() != 1:
-            raise RuntimeError(f"[{op}] func must give one tensor with one element. Sum its result.")
+            raise RuntimeError(
+                f"[{op}] func gives the wrong result: got another, expected one tensor with one element. Sum it."
+            )
         flat: Tensor = ops.reshape(y, ())
         return flat
 

@@ -146,12 +146,14 @@ def gradcheck(
     checked = [i for i, a in enumerate(arguments) if isinstance(a, Tensor) and a.requires_grad]
     if not checked:
         raise ValueError(
-            "[gradcheck] no input requires a gradient: expected at least one. Set requires_grad=True."
+            "[gradcheck] no input requires a gradient: got none that does, expected at least one. Set "
+            "requires_grad=True."
         )
     for i in checked:
         if arguments[i].dtype not in (_engine.float64, _engine.complex128):
             raise ValueError(
-                f"[gradcheck] input {i} has dtype {arguments[i].dtype}: expected float64 or complex128. Finite "
+                f"[gradcheck] input {i} is imprecise: got {arguments[i].dtype}, expected float64 or complex128. "
+                "Cast it: finite "
                 "differences need the precision."
             )
     try:
@@ -190,8 +192,9 @@ def _check(
             gradient.shape != arguments[which].shape or gradient.dtype != arguments[which].dtype
         ):
             raise GradcheckError(
-                f"[{name}] the gradient for input {which} has shape {tuple(gradient.shape)} and dtype "
-                f"{gradient.dtype}: expected {tuple(arguments[which].shape)} and {arguments[which].dtype}."
+                f"[{name}] the gradient for input {which} does not fit: got shape {tuple(gradient.shape)} and dtype "
+                f"{gradient.dtype}, expected {tuple(arguments[which].shape)} and {arguments[which].dtype}. Mend the "
+                "backward."
             )
         _compare(gradient, _numeric(func, arguments, which, weights, eps), which, atol, rtol, name)
 
@@ -204,7 +207,9 @@ def _same(
             apart = abs(complex(ops.amax(ops.abs(ops.sub(a, b))).item()))
             if not apart <= tolerance:
                 raise GradcheckError(
-                    f"[{name}] two backward passes differ by {apart}: expected at most {tolerance}."
+                    f"[{name}] two backward passes differ: got {apart}, expected at most {tolerance}. Draw nothing "
+                    "anew in "
+                    "backward, or pass nondet_tol."
                 )
 
 

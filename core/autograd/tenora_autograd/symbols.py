@@ -269,7 +269,7 @@ class Sym:
             function = REGISTERED[name]
         except KeyError:
             raise AttributeError(
-                f"[{self.trace.op}] a symbol has no attribute {name!r}, and there is no op of that name."
+                f"[{self.trace.op}] a symbol has no such attribute: got {name!r}, expected an op's name. Use an op."
             ) from None
         return lambda *args, **kwargs: function(self, *args, **kwargs)
 
@@ -279,7 +279,9 @@ def call_symbolic(function: OpFunction, args: tuple[Any, ...], kwargs: dict[str,
     trace = _find_trace((*args, *kwargs.values()))
     if trace is None:
         raise TraceError(
-            f"[{function.__name__}] called with a symbol, but no trace was found among its arguments."
+            f"[{function.__name__}] called with a symbol of no trace: got none among the arguments, expected one. "
+            "Pass a "
+            "traced tensor."
         )
     name, operands, attributes = function.bind(args, kwargs)
     return trace.call(name, operands, attributes)

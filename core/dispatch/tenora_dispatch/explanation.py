@@ -27,15 +27,16 @@ def explain_op(chooser: Chooser, op: str, device: str, dtype: str, native_dtype:
     """
     if opset.find(op) is None:
         raise UnknownOpError(
-            f"[explain] unknown op: got '{op}', expected one of the {len(opset.names())} that `tenora ops` lists."
-            + did_you_mean(op, opset.names()),
+            f"[explain] unknown op: got '{op}', expected one of the {len(opset.names())} that `tenora ops` lists. "
+            f"Check the name." + did_you_mean(op, opset.names()),
             op=op,
         )
     kind = device.split(":")[0]
     known = sorted({name for row in chooser.table.rows() for name in row.device_types})
     if kind not in known:
         raise BackendNotFoundError(
-            f"[explain] unknown device: got '{device}', expected one of {', '.join(known)}.{did_you_mean(kind, known)}"
+            f"[explain] unknown device: got '{device}', expected one of {', '.join(known)}. Name "
+            f"one.{did_you_mean(kind, known)}"
         )
     choice = chooser.explain(kind)
     chooser.choose(kind)

@@ -184,7 +184,8 @@ class BackendTable:
         if not isinstance(result, Probe):
             raise BackendFailedError(
                 f"[backend] probe() of '{row.name}' is wrong: got {type(result).__name__}, "
-                "expected tenora_dispatch.Probe.",
+                "expected tenora_dispatch.Probe."
+                " Return a Probe.",
                 backend=row.name,
             )
         row.probe = result
@@ -273,7 +274,11 @@ def check_versions(row: BackendRow) -> None:
     """The first half of the version check: the manifest's ranges against this tenora, before any code runs."""
     manifest = row.manifest
     if manifest is None:
-        raise BackendError(f"[backend] '{row.name}' has no manifest that can be read.", backend=row.name)
+        raise BackendError(
+            f"[backend] '{row.name}' has no manifest that can be read: got none, expected tenora-backend.toml. "
+            "Reinstall it.",
+            backend=row.name,
+        )
     here = current()
     axes = (
         ("protocol", here.protocol, manifest.protocol),

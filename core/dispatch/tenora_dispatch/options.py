@@ -34,7 +34,8 @@ def _check(row: BackendRow, option: str, value: object) -> object:
     if entry is None:
         raise BackendOptionError(
             f"[set_backend_option] backend '{row.name}' has no option '{option}': got '{option}', expected "
-            f"{', '.join(declared) or 'no option, it declares none'}." + did_you_mean(option, declared),
+            f"{', '.join(declared) or 'no option, it declares none'}. Check the name."
+            + did_you_mean(option, declared),
             backend=row.name,
         )
     if not entry.accepts(value):

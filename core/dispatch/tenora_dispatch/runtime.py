@@ -121,7 +121,7 @@ def explain(op: str, *, device: object = "cpu", dtype: object = "float32") -> Op
     name = str(dtype).rpartition(".")[2]
     if name not in DTYPES:
         raise ArgumentTypeError(
-            f"[explain] dtype is wrong: got {name!r}, expected one of {', '.join(DTYPES)}."
+            f"[explain] dtype is wrong: got {name!r}, expected one of {', '.join(DTYPES)}. Name one."
             + did_you_mean(name, DTYPES)
         )
     return explain_op(chooser, op, str(device), name, getattr(_engine, name))

@@ -24,7 +24,9 @@ def decorate(context: _Context, function: Callable[..., Any]) -> Callable[..., A
         ...     return x * 2
     """
     if isinstance(function, type):
-        raise TypeError("[no_grad] a class cannot be decorated: decorate its methods.")
+        raise TypeError(
+            "[no_grad] a class cannot be decorated: got a class, expected a function. Decorate its methods."
+        )
     if inspect.isgeneratorfunction(function):
         return _decorate_generator(context, function)
 

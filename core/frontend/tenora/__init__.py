@@ -120,7 +120,7 @@ def __getattr__(name: str) -> _Any:
     if name in _DEVICE_MODULES or (not name.startswith("_") and name in _dispatch.device_types()):
         return _accelerator.accelerator(name)
     raise AttributeError(
-        f"[tenora] module attribute: got {name!r}, expected a name that tenora has."
+        f"[tenora] module attribute: got {name!r}, expected a name that tenora has. Check the name."
         + _dispatch.errors.did_you_mean(name, __dir__()),
         name=name,
         obj=None,  # else a traceback adds the interpreter's own suggestion

@@ -67,7 +67,7 @@ def _into(op: str, out: Tensor, dtype: DType | None, make: Callable[..., Tensor]
         )
     if out.requires_grad:
         raise RuntimeError(
-            f"[{op}] out= does not support gradients: got a tensor that requires grad. Detach it."
+            f"[{op}] out= does not support gradients: got a tensor that requires grad, expected another. Detach it."
         )
     made = make(dtype=out.dtype, device=out.device)
     if tuple(out.shape) == tuple(made.shape):
@@ -230,7 +230,9 @@ def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     for name, v in (("start", start), ("end", end)):
         if not isinstance(v, Number):
-            raise TypeError(f"[{op}] {name} is wrong: got {type(v).__name__}, expected a number.")
+            raise TypeError(
+                f"[{op}] {name} is wrong: got {type(v).__name__}, expected a number. Pass a Python number."
+            )
     if steps < 0:
         raise RuntimeError(
             f"[{op}] negative dimension: got {steps} steps, expected 0 or more. Ask for none or more."
@@ -255,6 +257,7 @@ def _whole(op: str, number: Any) -> int:
     if not isinstance(number, Real) or not math.isfinite(number):
         raise RuntimeError(
             f"[{op}] an end is wrong: got {number}, expected a finite number for a whole dtype."
+            " Pass finite numbers, or a floating dtype."
         )
     return int(math.trunc(number))
 
@@ -374,6 +377,7 @@ def randint(
         if high is None or isinstance(high, int):
             raise TypeError(
                 "[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,))."
+                " Pass the result's size."
             )
         return randint(
             0, low, high, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad

@@ -41,6 +41,7 @@ def set_default_dtype(d: DType) -> None:
     if not isinstance(d, DType) or not d.is_floating_point:
         raise TypeError(
             f"[set_default_dtype] dtype: got {d!r}, expected a floating dtype such as tenora.float32."
+            " Choose a floating dtype."
         )
     _set_default_dtype(d)
 

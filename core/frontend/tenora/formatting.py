@@ -52,6 +52,7 @@ def set_printoptions(
         if profile not in profiles:
             raise ValueError(
                 f"[set_printoptions] profile: got {profile!r}, expected one of {list(profiles)}."
+                " Choose one of them."
             )
         for field in fields(PrintOptions):
             setattr(_options, field.name, getattr(profiles[profile], field.name))

@@ -20,4 +20,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module("tenora_hooks.hookspec").hookimpl
     if name == "hookspec":
         return importlib.import_module("tenora_hooks.hookspec")
-    raise AttributeError(f"module 'tenora_hooks' has no attribute {name!r}")
+    raise AttributeError(
+        f"[tenora_hooks] module attribute: got {name!r}, expected 'hookspec'. Check the name."
+    )

@@ -166,7 +166,10 @@ def _scaled_dot_product_attention(
             "Put the causal part into attn_mask."
         )
     if not 0.0 <= dropout_p <= 1.0:
-        raise ValueError(f"[scaled_dot_product_attention] dropout_p: got {dropout_p}, expected 0 to 1.")
+        raise ValueError(
+            f"[scaled_dot_product_attention] dropout_p: got {dropout_p}, expected 0 to 1."
+            " Choose how often to drop."
+        )
     if enable_gqa:
         key, value = _grouped(query, key, value)
     mask = _additive(_causal(query, key) if is_causal else attn_mask, query)

@@ -185,7 +185,9 @@ def _einsum(equation: Any, *operands: Any) -> Any:
     else:
         given = list(operands)
     if not isinstance(equation, str) or not given:
-        raise ValueError("[einsum] needs an equation and at least one operand: einsum('ij,jk->ik', a, b).")
+        raise ValueError(
+            "[einsum] wrong arguments: got no equation or no operand, expected both. Write einsum('ij,jk->ik', a, b)."
+        )
     labels, result = _parsed(equation, given)
     _check_sizes(labels, given)
     dtype = given[0].dtype

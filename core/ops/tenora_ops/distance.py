@@ -113,7 +113,7 @@ def _pdist(input: Any, p: float) -> Any:
     if input.ndim != 2:
         raise RuntimeError(f"[pdist] wrong dimensions: got {input.ndim}-d, expected 2, (N, D). Reshape it.")
     if p < 0:
-        raise RuntimeError(f"[pdist] p: got {p}, expected 0 or more.")
+        raise RuntimeError(f"[pdist] p: got {p}, expected 0 or more. Choose another norm.")
     n = input.shape[0]
     places = ops.arange(0, n, 1, dtype=_engine.int64, device=input.device)
     rows, columns = ops.reshape(places, (n, 1)), ops.reshape(places, (1, n))
@@ -211,7 +211,10 @@ def _one_hot(tensor: Any, num_classes: int) -> Any:
         if num_classes == -1:
             num_classes = high + 1
         elif num_classes < 1:
-            raise RuntimeError(f"[one_hot] num_classes: got {num_classes}, expected 1 or more, or -1.")
+            raise RuntimeError(
+                f"[one_hot] num_classes: got {num_classes}, expected 1 or more, or -1."
+                " Name the number of classes, or -1 to count them."
+            )
         elif high >= num_classes:
             raise RuntimeError(
                 f"[one_hot] class beyond num_classes: got {high}, expected less than {num_classes}. Check the labels."

@@ -64,7 +64,9 @@ def _bag_numbers(input: Any, offsets: Any, bags: int) -> Any:
 
 def _check_bags(input: Any, weight: Any, offsets: Any, per_sample_weights: Any, mode: str) -> None:
     if mode not in ("sum", "mean", "max"):
-        raise ValueError(f"[embedding_bag] mode: got {mode!r}, expected 'sum', 'mean' or 'max'.")
+        raise ValueError(
+            f"[embedding_bag] mode: got {mode!r}, expected 'sum', 'mean' or 'max'. Choose one of them."
+        )
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError(
             f"[embedding_bag] per_sample_weights: got mode {mode!r}, expected 'sum'. Multiply the rows yourself."
@@ -77,6 +79,7 @@ def _check_bags(input: Any, weight: Any, offsets: Any, per_sample_weights: Any, 
     if weight.ndim != 2:
         raise ValueError(
             f"[embedding_bag] weight: got {weight.ndim} dimensions, expected 2, (rows, features)."
+            " Pass a matrix."
         )
     if input.ndim == 2 and offsets is not None:
         raise ValueError(
@@ -85,6 +88,7 @@ def _check_bags(input: Any, weight: Any, offsets: Any, per_sample_weights: Any, 
     if input.ndim == 1 and (offsets is None or offsets.ndim != 1):
         raise ValueError(
             "[embedding_bag] offsets: got none for a 1-d input, expected 1-d offsets of the bags."
+            " Pass where each bag begins."
         )
     if input.ndim not in (1, 2):
         raise ValueError(f"[embedding_bag] input: got {input.ndim} dimensions, expected 1 or 2. Reshape it.")
@@ -107,6 +111,7 @@ def _bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any
     if last > input.shape[0]:
         raise ValueError(
             f"[embedding_bag] offsets: got {last} last, expected at most {input.shape[0]}, the number of indices."
+            " Let offsets end inside the input."
         )
     return input, ops.narrow(offsets, 0, 0, count), count
 

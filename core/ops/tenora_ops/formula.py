@@ -29,7 +29,9 @@ class Ops:
         try:
             return REGISTERED[name]
         except KeyError:
-            raise AttributeError(f"[formula] unknown op {name!r}.") from None
+            raise AttributeError(
+                f"[formula] unknown op: got {name!r}, expected one of `records()`. Check the name."
+            ) from None
 
 
 ops = Ops()

@@ -35,17 +35,22 @@ def _steps(count: int, align_corners: bool, like: Any) -> Any:
 
 def _affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
     if not isinstance(size, list | tuple):
-        raise TypeError(f"[affine_grid] size is wrong: got {type(size).__name__}, expected ints.")
+        raise TypeError(
+            f"[affine_grid] size is wrong: got {type(size).__name__}, expected ints. Pass whole numbers."
+        )
     n = len(size) - 2
     if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
         raise ValueError(
             f"[affine_grid] theta does not fit: got {tuple(theta.shape)} for size {tuple(size)}, expected (N, 2, 3) "
             "for (N, C, H, W) or (N, 3, 4) for (N, C, D, H, W)."
+            " Reshape theta."
         )
     if not theta.dtype.is_floating_point:
-        raise ValueError(f"[affine_grid] theta: got {theta.dtype}, expected a floating dtype.")
+        raise ValueError(f"[affine_grid] theta: got {theta.dtype}, expected a floating dtype. Cast it.")
     if min(size) < 1:
-        raise ValueError(f"[affine_grid] size: got {tuple(size)}, expected sizes of at least 1.")
+        raise ValueError(
+            f"[affine_grid] size: got {tuple(size)}, expected sizes of at least 1. Choose positive sizes."
+        )
     half = theta.dtype in (_engine.float16, _engine.bfloat16)
     wide = ops.to(theta, _engine.float32) if half else theta
     spatial = [int(s) for s in size[2:]]
@@ -77,10 +82,14 @@ def _affine_oracle(theta: Any, size: Any, align_corners: Any = None) -> Any:
 def _check(x: Any, grid: Any, mode: str, padding_mode: str) -> None:
     n = x.ndim - 2
     if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError(f"[grid_sample] mode: got '{mode}', expected 'bilinear', 'nearest' or 'bicubic'.")
+        raise ValueError(
+            f"[grid_sample] mode: got '{mode}', expected 'bilinear', 'nearest' or 'bicubic'."
+            " Choose one of them."
+        )
     if padding_mode not in PADDINGS:
         raise ValueError(
             f"[grid_sample] padding_mode: got '{padding_mode}', expected one of {list(PADDINGS)}."
+            " Choose one of them."
         )
     if n not in (2, 3) or grid.ndim != x.ndim or grid.shape[0] != x.shape[0] or grid.shape[-1] != n:
         raise RuntimeError(

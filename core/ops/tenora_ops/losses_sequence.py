@@ -30,9 +30,12 @@ def _lengths(value: Any, name: str, count: int, most: int) -> list[int]:
         raise RuntimeError(
             f"[ctc_loss] {name}: got {value.dtype} of shape {list(value.shape)}, expected {count} integers, one for "
             "each sample."
+            " Pass one length per sample."
         )
     if any(not 0 <= length <= most for length in found):
-        raise RuntimeError(f"[ctc_loss] {name}: got {found}, expected lengths from 0 to {most}.")
+        raise RuntimeError(
+            f"[ctc_loss] {name}: got {found}, expected lengths from 0 to {most}. Clamp the lengths."
+        )
     return found
 
 
@@ -45,14 +48,20 @@ def _labels(targets: Any, lengths: list[int], classes: int, blank: int) -> list[
         if sum(lengths) > len(flat):
             raise RuntimeError(
                 f"[ctc_loss] targets: got {len(flat)} labels, expected {sum(lengths)}, the sum of target_lengths."
+                " Concatenate the labels of all samples."
             )
         ends = list(itertools.accumulate(lengths, initial=0))
         rows = [flat[a:b] for a, b in itertools.pairwise(ends)]
     else:
-        raise RuntimeError(f"[ctc_loss] targets: got {targets.ndim} dimensions, expected 1 or 2, (N, S).")
+        raise RuntimeError(
+            f"[ctc_loss] targets: got {targets.ndim} dimensions, expected 1 or 2, (N, S). Reshape targets."
+        )
     for row in rows:
         if any(not 0 <= label < classes for label in row):
-            raise RuntimeError(f"[ctc_loss] targets: got {row}, expected labels from 0 to {classes - 1}.")
+            raise RuntimeError(
+                f"[ctc_loss] targets: got {row}, expected labels from 0 to {classes - 1}."
+                " Choose classes of log_probs."
+            )
     return rows
 
 
@@ -119,10 +128,14 @@ def _ctc_loss(
     zero_infinity: bool,
 ) -> Any:
     if reduction not in REDUCTIONS:
-        raise ValueError(f"[ctc_loss] reduction: got {reduction!r}, expected one of {', '.join(REDUCTIONS)}.")
+        raise ValueError(
+            f"[ctc_loss] reduction: got {reduction!r}, expected one of {', '.join(REDUCTIONS)}."
+            " Choose one of them."
+        )
     if log_probs.ndim not in (2, 3):
         raise RuntimeError(
             f"[ctc_loss] log_probs: got {log_probs.ndim} dimensions, expected 3, (T, N, C), or 2."
+            " Reshape log_probs."
         )
     alone = log_probs.ndim == 2
     if alone:
@@ -130,7 +143,10 @@ def _ctc_loss(
         targets, target_lengths = ops.reshape(targets, (1, -1)), ops.reshape(target_lengths, (1,))
     frames, count, classes = log_probs.shape
     if not 0 <= blank < classes:
-        raise RuntimeError(f"[ctc_loss] blank: got {blank}, expected a class from 0 to {classes - 1}.")
+        raise RuntimeError(
+            f"[ctc_loss] blank: got {blank}, expected a class from 0 to {classes - 1}."
+            " Choose a class of log_probs."
+        )
     inputs = _lengths(input_lengths, "input_lengths", count, frames)
     most = targets.shape[1] if targets.ndim == 2 else max(int(targets.numel()), 0)
     lengths = _lengths(target_lengths, "target_lengths", count, most)

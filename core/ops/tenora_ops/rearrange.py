@@ -239,7 +239,7 @@ def _places(repeats: Any, output_size: int | None = None) -> Any:
     ends = ops.cumsum(repeats, 0)
     if repeats.numel() and bool(ops.any(ops.lt(repeats, 0))):
         raise RuntimeError(
-            "[repeat_interleave] repeats has negative elements, expected 0 or more. Count the copies."
+            "[repeat_interleave] repeats are wrong: got negative elements, expected 0 or more. Count the copies."
         )
     total = int(ends[-1].item()) if repeats.numel() else 0
     marks = ops.full((total + 1,), 0, dtype=ends.dtype, device=repeats.device)

@@ -54,15 +54,17 @@ def _targets(x: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list
     if (size is None) == (scale_factor is None):
         raise ValueError(
             f"[interpolate] size and scale_factor: got {size} and {scale_factor}, expected exactly one of them."
+            " Leave the other out."
         )
     if size is not None:
         if recompute:
             raise ValueError(
                 "[interpolate] recompute_scale_factor: got True with a size, expected scale_factor."
+                " Pass scale_factor instead of size."
             )
         sizes = _spread("size", size, n)
         if not all(hasattr(type(s), "__index__") or (isinstance(s, float) and s == s // 1) for s in sizes):
-            raise TypeError(f"[interpolate] size: got {size}, expected whole numbers.")
+            raise TypeError(f"[interpolate] size: got {size}, expected whole numbers. Round the sizes.")
         return [int(s) for s in sizes], [None] * n
     factors = [float(f) for f in _spread("scale_factor", scale_factor, n)]
     if not all(0 < f < LARGEST for f in factors):
@@ -78,11 +80,13 @@ def _check(x: Any, mode: str, align_corners: Any, antialias: bool) -> None:
         raise NotImplementedError(
             f"[interpolate] wrong rank: got shape {tuple(x.shape)}, expected (N, C, spatial...) with 1 to 3 "
             "spatial dims."
+            " Reshape the input."
         )
     if mode not in MODES or MODES[mode] not in (None, x.ndim - 2):
         raise NotImplementedError(
             f"[interpolate] mode does not fit: got '{mode}' for {x.ndim - 2} spatial dims, expected one of "
             f"{[m for m, n in MODES.items() if n in (None, x.ndim - 2)]}."
+            " Choose one of them."
         )
     if antialias and (mode not in ("bilinear", "bicubic") or x.ndim != 4):
         raise ValueError(

@@ -57,7 +57,9 @@ def _drawn(input: Any, generator: Any, formula: Callable[[Any], Any]) -> Any:
 
 def _positive(op: str, name: str, value: float) -> None:
     if not value > 0:
-        raise RuntimeError(f"[{op}] {name}: got {value}, expected a positive number.")
+        raise RuntimeError(
+            f"[{op}] {name}: got {value}, expected a positive number. Choose a positive number."
+        )
 
 
 def like(*values: float) -> Callable[[Draw], Any]:
@@ -123,7 +125,10 @@ cauchy = op(
 
 def _geometric(input: Any, p: float, generator: Any) -> Any:
     if not 0 < p < 1:
-        raise RuntimeError(f"[geometric_] p: got {p}, expected a probability between 0 and 1.")
+        raise RuntimeError(
+            f"[geometric_] p: got {p}, expected a probability between 0 and 1."
+            " Choose a probability between 0 and 1."
+        )
     if input.dtype.is_complex or input.dtype == _engine.bool:
         raise RuntimeError(
             f"[geometric_] dtype not supported: got {input.dtype}, expected a real type that counts. Cast afterwards."
@@ -249,7 +254,9 @@ random_range = op(
 # ---- normal numbers of given means and deviations ----
 def _normal_of(mean: Any, std: Any, generator: Any) -> Any:
     if not is_number(std) and bool(ops.any(ops.lt(std, 0))) or is_number(std) and std < 0:
-        raise RuntimeError("[normal] std has negative elements: expected none. Take absolute values.")
+        raise RuntimeError(
+            "[normal] std is wrong: got negative elements, expected none. Take absolute values."
+        )
     like = ops.add(mean, std)
     _check_floating("normal", like.dtype, complex_too=True)
     return _scaled(tuple(like.shape), mean, std, generator, like.dtype, like.device)
@@ -331,6 +338,20 @@ def _randint_like(input: Any, low: int, high: int, dtype: Any, generator: Any) -
     return _randint(low, high, tuple(input.shape), generator, dtype or input.dtype, input.device)
 
 
+def _randint_like_oracle(x: Any, low: int, high: int, generator: Any, dtype: str | None) -> Any:
+    return _randint_oracle(low, high, x.shape, generator).astype(dtype or x.dtype)
+
+
+def also_in_int16(samples: Callable[[Draw], Any]) -> Callable[[Draw], Any]:
+    """The calls, and the second one for another dtype than that of the input."""
+
+    def made(draw: Draw) -> Any:
+        found = samples(draw)
+        return [*found, sample(*found[1].arguments, **found[1].options, dtype="int16")]
+
+    return made
+
+
 LIKE = "*, dtype: dtype? = None, generator: Generator? = None"
 randint_like_high = op(
     f"randint_like_high(input: Tensor, high: int, {LIKE}) -> Tensor",
@@ -339,8 +360,8 @@ randint_like_high = op(
     differentiable=False,
     dtypes=(*INTEGERS, *REALS),
     tolerance="exact",
-    samples=ranges(0, 9),
-    oracle=lambda x, high, generator: _randint_oracle(0, high, x.shape, generator).astype(x.dtype),
+    samples=also_in_int16(ranges(0, 9)),
+    oracle=lambda x, high, generator, dtype=None: _randint_like_oracle(x, 0, high, generator, dtype),
     doc="Whole numbers in [0, high), of the shape and dtype of input.",
     example="tenora.randint_like(tenora.zeros(3), 10)",
     public="randint_like",
@@ -352,8 +373,8 @@ randint_like = op(
     differentiable=False,
     dtypes=(*INTEGERS, *REALS),
     tolerance="exact",
-    samples=ranges(-3, 9),
-    oracle=lambda x, low, high, generator: _randint_oracle(low, high, x.shape, generator).astype(x.dtype),
+    samples=also_in_int16(ranges(-3, 9)),
+    oracle=lambda x, low, high, generator, dtype=None: _randint_like_oracle(x, low, high, generator, dtype),
     doc="Whole numbers in [low, high), of the shape and dtype of input.",
     example="tenora.randint_like(tenora.zeros(3), 5, 10)",
 )

@@ -124,7 +124,8 @@ def _binomial(count: Any, prob: Any, generator: Any) -> Any:
     fine = ops.logical_and(ops.ge(n, 0), ops.logical_and(ops.ge(p, 0), ops.le(p, 1)))
     if not bool(ops.all(fine)):
         raise RuntimeError(
-            "[binomial] invalid parameters: expected counts from 0 on and probabilities from 0 to 1."
+            "[binomial] invalid parameters: got others, expected counts from 0 on and probabilities from 0 to 1. "
+            "Clamp them."
         )
     if n.numel() and float(ops.amax(n)) > LARGEST_MEAN:
         raise RuntimeError(
@@ -214,8 +215,9 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     fine = ops.logical_and(ops.ge(input, 0), ops.lt(input, math.inf))
     if not bool(ops.all(fine)) or not bool(ops.all(ops.gt(ops.sum(input, -1), 0))):
         raise RuntimeError(
-            "[multinomial] invalid weights: expected finite numbers from 0 on, one of them positive in each row. "
-            "Clamp them."
+            "[multinomial] invalid weights: got others, expected finite numbers from 0 on, one of them positive in "
+            "each "
+            "row. Clamp them."
         )
     if replacement:
         return

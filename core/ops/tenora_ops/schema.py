@@ -111,6 +111,7 @@ def parse(text: str) -> Schema:
     if match is None:
         raise SchemaError(
             f"[schema] not a signature: got {text!r}, expected `name(param: Type, ...) -> Tensor`."
+            " Write it in this form."
         )
     parameters: list[Parameter] = []
     keyword_only = False
@@ -153,13 +154,15 @@ def _read_parameter(piece: str, keyword_only: bool, text: str) -> Parameter:
     match = PARAMETER.fullmatch(piece)
     if match is None:
         raise SchemaError(
-            f"[schema] bad parameter {piece!r} in {text!r}: expected `name: Type` or `name: Type = default`."
+            f"[schema] bad parameter in {text!r}: got {piece!r}, expected `name: Type` or `name: Type = default`. "
+            "Mend it."
         )
     kind = re.sub(r"\s*\|\s*", " | ", match["type"].strip())
     if kind not in TENSOR_TYPES and kind not in ATTRIBUTE_TYPES:
         known = ", ".join(sorted(TENSOR_TYPES | ATTRIBUTE_TYPES))
         raise SchemaError(
-            f"[schema] unknown type {kind!r} of parameter {match['name']!r} in {text!r}: expected one of {known}."
+            f"[schema] unknown type of parameter {match['name']!r} in {text!r}: got {kind!r}, expected one of "
+            f"{known}. Mend it."
         )
     default: object = REQUIRED if match["default"] is None else _literal(match["default"], text)
     return Parameter(match["name"], kind, default, keyword_only)
@@ -172,16 +175,22 @@ def _literal(text: str, schema: str) -> object:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError) as error:
-        raise SchemaError(f"[schema] default {text!r} in {schema!r} is not a literal.") from error
+        raise SchemaError(
+            f"[schema] bad default in {schema!r}: got {text!r}, expected a literal. Mend it."
+        ) from error
 
 
 def _check(parameters: list[Parameter], text: str) -> None:
     names = [p.name for p in parameters]
     if len(set(names)) != len(names):
-        raise SchemaError(f"[schema] a parameter name appears twice in {text!r}.")
+        raise SchemaError(
+            f"[schema] a parameter name appears twice: got {text!r}, expected distinct ones. Rename one."
+        )
     operands = [p for p in parameters if p.is_tensor]
     if any(p.is_list for p in operands[:-1]):
-        raise SchemaError(f"[schema] a tensor list must be the last tensor parameter: {text!r}.")
+        raise SchemaError(
+            f"[schema] a tensor list must be the last tensor parameter: got {text!r}, expected it there. Move it."
+        )
 
 
 def _results(text: str, schema: str) -> int:
@@ -192,5 +201,6 @@ def _results(text: str, schema: str) -> int:
     if re.fullmatch(r"\(\s*Tensor\s*(,\s*Tensor\s*)*,?\s*\)", text):
         return text.count("Tensor")
     raise SchemaError(
-        f"[schema] result {text!r} in {schema!r}: expected `Tensor`, `(Tensor, Tensor)` or `Tensor[]`."
+        f"[schema] bad result in {schema!r}: got {text!r}, expected `Tensor`, `(Tensor, Tensor)` or `Tensor[]`. "
+        "Mend it."
     )

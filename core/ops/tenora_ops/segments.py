@@ -45,6 +45,7 @@ def _bounds(data: Any, lengths: Any, offsets: Any, axis: int) -> tuple[Any, Any]
     if (lengths is None) == (offsets is None):
         raise RuntimeError(
             "[segment_reduce] segments: got lengths and offsets, or neither, expected one of them."
+            " Leave the other out."
         )
     start: Any = 0
     if lengths is None:
@@ -100,10 +101,12 @@ def _segment_reduce(
     if reduce not in KINDS:
         raise RuntimeError(
             f"[segment_reduce] unknown reduce: got {reduce!r}, expected one of {sorted(KINDS)}."
+            " Choose one of them."
         )
     if indices is not None:
         raise RuntimeError(
             "[segment_reduce] indices are not supported: got some, expected lengths or offsets."
+            " Count the lengths, e.g. with bincount."
         )
     need_rank("segment_reduce", data, 1)
     axis = wrap_dim("segment_reduce", axis, data.ndim)

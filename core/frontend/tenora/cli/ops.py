@@ -38,7 +38,7 @@ def run_ops(arguments: argparse.Namespace) -> int:
     schema = opset.find(arguments.name)
     if schema is None:
         raise UnknownOpError(
-            f"[ops] unknown op: got '{arguments.name}', expected one that `tenora ops` lists."
+            f"[ops] unknown op: got '{arguments.name}', expected one that `tenora ops` lists. Check the name."
             + did_you_mean(arguments.name, opset.names())
         )
     print(schema)

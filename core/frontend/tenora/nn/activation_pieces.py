@@ -109,6 +109,7 @@ class Hardtanh(_Inplace):
         if not self.max_val > self.min_val:
             raise ValueError(
                 f"[{type(self).__name__}] bounds: got {self.min_val} to {self.max_val}, expected min_val < max_val."
+                " Exchange the bounds."
             )
 
     def forward(self, input: Tensor) -> Tensor:

@@ -55,10 +55,12 @@ class MultiheadAttention(Module):
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
                 f"[MultiheadAttention] sizes: got embed_dim {embed_dim}, num_heads {num_heads}, expected more than 0."
+                " Choose positive sizes."
             )
         if embed_dim % num_heads:
             raise AssertionError(
                 f"[MultiheadAttention] embed_dim: got {embed_dim}, expected a multiple of num_heads {num_heads}."
+                " Change the number of heads."
             )
         self.embed_dim = embed_dim
         self.kdim = embed_dim if kdim is None else kdim

@@ -21,6 +21,7 @@ class _Indexed(Module):
         if not -len(self) <= position < len(self):
             raise IndexError(
                 f"[{type(self).__name__}] index: got {position}, expected {-len(self)} to {len(self) - 1}."
+                " Pass an index that the container has."
             )
         return position % len(self)
 

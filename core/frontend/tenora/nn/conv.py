@@ -69,15 +69,25 @@ class _Conv(Module):
             raise ValueError(
                 f"[{name}] groups: got {groups} for {in_channels} and {out_channels} channels, expected a common "
                 "divisor."
+                " Change the groups or the channels."
             )
         modes = ("zeros",) if self.transposed else ("zeros", "reflect", "replicate", "circular")
         if padding_mode not in modes:
-            raise ValueError(f"[{name}] padding_mode: got {padding_mode!r}, expected one of {list(modes)}.")
+            raise ValueError(
+                f"[{name}] padding_mode: got {padding_mode!r}, expected one of {list(modes)}."
+                " Choose one of them."
+            )
         if isinstance(padding, str):
             if self.transposed or padding not in ("same", "valid"):
-                raise ValueError(f"[{name}] padding: got {padding!r}, expected numbers, 'same' or 'valid'.")
+                raise ValueError(
+                    f"[{name}] padding: got {padding!r}, expected numbers, 'same' or 'valid'."
+                    " Pass one of these."
+                )
             if padding == "same" and max(per_dim(stride, self.dims)) > 1:
-                raise ValueError(f"[{name}] padding='same': got stride {stride}, expected stride 1.")
+                raise ValueError(
+                    f"[{name}] padding='same': got stride {stride}, expected stride 1."
+                    " Pass the padding as numbers."
+                )
 
     def reset_parameters(self) -> None:
         """Draws weight and bias anew."""
@@ -229,6 +239,7 @@ class _Transposed(_Conv):
             raise ValueError(
                 f"[{type(self).__name__}] output_size: got {wanted}, expected from {tuple(least)} to less than a "
                 f"stride {self.stride} more."
+                " Choose a size in between."
             )
         return extra
 

@@ -66,7 +66,9 @@ class Bilinear(Module):
     ) -> None:
         super().__init__()
         if in1_features <= 0:
-            raise ValueError(f"[Bilinear] in1_features: got {in1_features}, expected more than 0.")
+            raise ValueError(
+                f"[Bilinear] in1_features: got {in1_features}, expected more than 0. Choose a positive size."
+            )
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features

@@ -36,6 +36,7 @@ class _Table(Module):
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError(
                     f"[{name}] padding_idx: got {padding_idx}, expected a row of {num_embeddings}."
+                    " Pass a row that the table has."
                 )
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
@@ -46,6 +47,7 @@ class _Table(Module):
         if weight is not None and tuple(weight.shape) != (num_embeddings, embedding_dim):
             raise AssertionError(
                 f"[{name}] weight: got {list(weight.shape)}, expected {[num_embeddings, embedding_dim]}."
+                " Pass a weight of that shape."
             )
         table = creation.empty((num_embeddings, embedding_dim), device=device, dtype=dtype)
         self.weight = Parameter(table if weight is None else weight, requires_grad=not freeze)
@@ -121,7 +123,10 @@ class Embedding(_Table):
     ) -> Embedding:
         """A layer over a given table (rows, features), without a gradient unless `freeze=False`."""
         if embeddings.ndim != 2:
-            raise AssertionError(f"[Embedding] embeddings: got {embeddings.ndim} dimensions, expected 2.")
+            raise AssertionError(
+                f"[Embedding] embeddings: got {embeddings.ndim} dimensions, expected 2."
+                " Pass a matrix (rows, features)."
+            )
         rows, columns = embeddings.shape
         return cls(
             rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze

@@ -108,7 +108,8 @@ def __getattr__(name: str) -> Any:
     if (function := tenora_ops.public_function(f"nn.functional.{name}")) is not None:
         return globals().setdefault(name, function)
     raise AttributeError(
-        f"[nn.functional] attribute: got {name!r}, expected a function that tenora has.", name=name
+        f"[nn.functional] attribute: got {name!r}, expected a function that tenora has. Check the spelling.",
+        name=name,
     )
 
 

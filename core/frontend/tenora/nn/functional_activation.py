@@ -93,7 +93,10 @@ def rrelu(
 ) -> Tensor:
     """x where positive, elsewhere x times a random slope (Xu et al. 2015), the mean slope without `training`."""
     if lower > upper:
-        raise RuntimeError(f"[rrelu] bounds: got lower {lower} above upper {upper}, expected lower <= upper.")
+        raise RuntimeError(
+            f"[rrelu] bounds: got lower {lower} above upper {upper}, expected lower <= upper."
+            " Exchange the bounds."
+        )
     arguments = (lower, upper, training)
     return input._rrelu_(*arguments) if inplace else tenora_ops.rrelu(input, *arguments)
 

@@ -44,7 +44,9 @@ def _additive(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
     if mask.dtype == boolean:
         return tenora_ops.masked_fill(tenora_ops.zeros_like(mask, dtype=like.dtype), mask, -math.inf)
     if not mask.dtype.is_floating_point:
-        raise RuntimeError(f"[{OP}] {name}: got {mask.dtype}, expected bool or a floating dtype.")
+        raise RuntimeError(
+            f"[{OP}] {name}: got {mask.dtype}, expected bool or a floating dtype. Cast the mask."
+        )
     return mask.to(like.dtype)
 
 
@@ -63,12 +65,15 @@ def _masks(
         if tuple(mask.shape) not in ((length, keys), (n * heads, length, keys)):
             raise RuntimeError(
                 f"[{OP}] attn_mask: got {list(mask.shape)}, expected {[length, keys]} or {[n * heads, length, keys]}."
+                " Reshape or expand the mask."
             )
         merged = mask.reshape((1, 1, length, keys) if mask.ndim == 2 else (n, heads, length, keys))
     pad = _additive(padding, "key_padding_mask", like)
     if pad is not None:
         if tuple(pad.shape) != (n, keys):
-            raise RuntimeError(f"[{OP}] key_padding_mask: got {list(pad.shape)}, expected {[n, keys]}.")
+            raise RuntimeError(
+                f"[{OP}] key_padding_mask: got {list(pad.shape)}, expected {[n, keys]}. Reshape the mask."
+            )
         pad = pad.reshape((n, 1, 1, keys))
         merged = pad if merged is None else merged + pad
     return merged if merged is None or not more else tenora_ops.pad(merged, (0, more))
@@ -85,6 +90,25 @@ def _given(static: Tensor | None, x: Tensor, heads: int, n: int) -> Tensor:
     if static is None:
         return _headed(x, heads)
     return static.reshape((n, heads, *static.shape[1:]))
+
+
+def _with_batch(
+    query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+    """The operands as (L, N, E) and (N, S); one tensor given three times stays one."""
+    if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
+        ranks = (query.ndim, key.ndim, value.ndim)
+        raise AssertionError(
+            f"[{OP}] dimensions: got {ranks}, expected three times 3, (L, N, E), or 2, (L, E)."
+            " Reshape query, key and value alike."
+        )
+    if query.ndim == 3:
+        return query, key, value, key_padding_mask
+    mask = None if key_padding_mask is None else tenora_ops.unsqueeze(key_padding_mask, 0)
+    first = tenora_ops.unsqueeze(query, 1)
+    if query is key and key is value:
+        return first, first, first, mask
+    return first, tenora_ops.unsqueeze(key, 1), tenora_ops.unsqueeze(value, 1), mask
 
 
 def multi_head_attention_forward(
@@ -119,24 +143,13 @@ def multi_head_attention_forward(
     Boolean masks are True where a query may not look. Weights are (N, L, S), averaged over heads, or (N, H, L, S).
     RuntimeError for sizes that do not fit.
     """
-    if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
-        ranks = (query.ndim, key.ndim, value.ndim)
-        raise AssertionError(
-            f"[{OP}] dimensions: got {ranks}, expected three times 3, (L, N, E), or 2, (L, E)."
-        )
     alone = query.ndim == 2
-    if alone:
-        same = query is key and key is value
-        query = tenora_ops.unsqueeze(query, 1)
-        key, value = (
-            (query, query) if same else (tenora_ops.unsqueeze(key, 1), tenora_ops.unsqueeze(value, 1))
-        )
-        if key_padding_mask is not None:
-            key_padding_mask = tenora_ops.unsqueeze(key_padding_mask, 0)
+    query, key, value, key_padding_mask = _with_batch(query, key, value, key_padding_mask)
     length, n, size = query.shape
     if size != embed_dim_to_check or size % num_heads:
         raise AssertionError(
             f"[{OP}] embedding: got {size} for {num_heads} heads, expected {embed_dim_to_check}, a multiple."
+            " Change the number of heads."
         )
     if is_causal and attn_mask is None:
         raise RuntimeError(

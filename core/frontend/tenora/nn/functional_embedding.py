@@ -49,10 +49,13 @@ def _row(padding_idx: int | None, weight: Tensor, op: str) -> int:
         return -1
     if not isinstance(weight, Tensor) or weight.ndim != 2:
         got = tuple(weight.shape) if isinstance(weight, Tensor) else type(weight).__name__
-        raise RuntimeError(f"[{op}] weight: got {got}, expected a tensor (rows, features).")
+        raise RuntimeError(f"[{op}] weight: got {got}, expected a tensor (rows, features). Pass a matrix.")
     rows = weight.shape[0]
     if not -rows <= padding_idx < rows:
-        raise AssertionError(f"[{op}] padding_idx: got {padding_idx}, expected {-rows} to {rows - 1}.")
+        raise AssertionError(
+            f"[{op}] padding_idx: got {padding_idx}, expected {-rows} to {rows - 1}."
+            " Pass a row that the table has."
+        )
     return padding_idx % rows
 
 

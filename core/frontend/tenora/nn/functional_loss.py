@@ -13,7 +13,9 @@ from ..creation import tensor
 
 def _reduced(op: str, losses: Tensor, reduction: str, weight: Tensor | None = None) -> Tensor:
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(f"[{op}] reduction: got {reduction!r}, expected 'none', 'mean' or 'sum'.")
+        raise ValueError(
+            f"[{op}] reduction: got {reduction!r}, expected 'none', 'mean' or 'sum'. Choose one of them."
+        )
     if reduction == "none":
         return losses
     if reduction == "mean" and weight is None:
@@ -42,7 +44,10 @@ def _warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
 
 def _weighted(op: str, losses: Tensor, input: Tensor, weight: Tensor, reduction: str) -> Tensor:
     if weight.shape != input.shape:
-        raise ValueError(f"[{op}] weight: got {list(weight.shape)}, expected {list(input.shape)} like input.")
+        raise ValueError(
+            f"[{op}] weight: got {list(weight.shape)}, expected {list(input.shape)} like input."
+            " Expand the weight."
+        )
     return _reduced(op, losses * weight, reduction, weight)
 
 
@@ -94,7 +99,9 @@ def huber_loss(
 ) -> Tensor:
     """Half squares up to `delta`, delta (|x - y| - delta / 2) beyond (Huber 1964)."""
     if delta <= 0:
-        raise RuntimeError(f"[huber_loss] delta: got {delta}, expected more than 0.")
+        raise RuntimeError(
+            f"[huber_loss] delta: got {delta}, expected more than 0. Choose a positive number."
+        )
     _warn_of_broadcasting("huber_loss", input, target)
     if weight is None:
         return tenora_ops.huber_loss(input, target, reduction, delta)
@@ -113,7 +120,7 @@ def smooth_l1_loss(
     """Squares / (2 beta) up to `beta`, |x - y| - beta / 2 beyond; beta 0 is `l1_loss`."""
     reduction = _reduction(size_average, reduce, reduction)
     if beta < 0:
-        raise RuntimeError(f"[smooth_l1_loss] beta: got {beta}, expected 0 or more.")
+        raise RuntimeError(f"[smooth_l1_loss] beta: got {beta}, expected 0 or more. Choose another number.")
     _warn_of_broadcasting("smooth_l1_loss", input, target)
     if beta == 0:
         return tenora_ops.l1_loss(input, target, reduction)
@@ -216,9 +223,12 @@ def gaussian_nll_loss(
             raise ValueError(
                 f"[gaussian_nll_loss] var: got {list(variance.shape)} for input {list(input.shape)}, expected the same "
                 "size, or one that misses the last dim or is 1 in one."
+                " Reshape or expand var."
             )
     if variance.numel() and bool((variance < 0).any()):
-        raise ValueError("[gaussian_nll_loss] var: got a negative entry, expected 0 or more.")
+        raise ValueError(
+            "[gaussian_nll_loss] var: got a negative entry, expected 0 or more. Clamp the variances."
+        )
     return tenora_ops.gaussian_nll_loss(input, target, variance, full, eps, reduction)
 
 
@@ -237,7 +247,9 @@ def triplet_margin_loss(
     """max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm (Balntas et al. 2016)."""
     reduction = _reduction(size_average, reduce, reduction)
     if margin <= 0:
-        raise ValueError(f"[triplet_margin_loss] margin: got {margin}, expected more than 0.")
+        raise ValueError(
+            f"[triplet_margin_loss] margin: got {margin}, expected more than 0. Choose a positive number."
+        )
     return tenora_ops.triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, reduction=reduction
     )
@@ -256,10 +268,12 @@ def triplet_margin_with_distance_loss(
     """`triplet_margin_loss` with a distance of one's own, `pairwise_distance` unless given."""
     op = "triplet_margin_with_distance_loss"
     if margin <= 0:
-        raise ValueError(f"[{op}] margin: got {margin}, expected more than 0.")
+        raise ValueError(f"[{op}] margin: got {margin}, expected more than 0. Choose a positive number.")
     if not anchor.ndim == positive.ndim == negative.ndim:
         ranks = (anchor.ndim, positive.ndim, negative.ndim)
-        raise RuntimeError(f"[{op}] dimensions: got {ranks}, expected three equal numbers.")
+        raise RuntimeError(
+            f"[{op}] dimensions: got {ranks}, expected three equal numbers. Reshape the operands alike."
+        )
     distance = tenora_ops.pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
     if swap:
@@ -280,7 +294,7 @@ def multi_margin_loss(
     """The mean over other classes of max(0, margin - x[target] + x)^p; ValueError unless p is 1 or 2."""
     reduction = _reduction(size_average, reduce, reduction)
     if p not in (1, 2):
-        raise ValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2.")
+        raise ValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
     return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
 
 
@@ -325,7 +339,9 @@ def cross_entropy(
     """
     reduction = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(f"[cross_entropy] label_smoothing: got {label_smoothing}, expected 0 to 1.")
+        raise RuntimeError(
+            f"[cross_entropy] label_smoothing: got {label_smoothing}, expected 0 to 1. Choose a share of 1."
+        )
     if target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise RuntimeError(

@@ -31,6 +31,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     if nonlinearity not in _GAINS:
         raise ValueError(
             f"[calculate_gain] nonlinearity: got {nonlinearity!r}, expected one of {[*_GAINS, 'leaky_relu']}."
+            " Choose one of them."
         )
     return _GAINS[nonlinearity]
 
@@ -39,6 +40,7 @@ def _fans(tensor: Tensor, who: str) -> tuple[int, int]:
     if tensor.ndim < 2:
         raise ValueError(
             f"[{who}] tensor: got {tensor.ndim} dimensions, expected at least 2 (fan in and fan out)."
+            " Pass a weight matrix, or initialise it with another function."
         )
     field = math.prod(tensor.shape[2:])
     return tensor.shape[1] * field, tensor.shape[0] * field
@@ -46,7 +48,7 @@ def _fans(tensor: Tensor, who: str) -> tuple[int, int]:
 
 def _fan(tensor: Tensor, mode: str, who: str) -> int:
     if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"[{who}] mode: got {mode!r}, expected 'fan_in' or 'fan_out'.")
+        raise ValueError(f"[{who}] mode: got {mode!r}, expected 'fan_in' or 'fan_out'. Choose one of them.")
     return _fans(tensor, who)[mode == "fan_out"]
 
 

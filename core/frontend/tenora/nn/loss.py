@@ -19,6 +19,7 @@ class Loss(Module):
         if reduction not in self.reductions:
             raise ValueError(
                 f"[{type(self).__name__}] reduction: got {reduction!r}, expected one of {', '.join(self.reductions)}."
+                " Choose one of them."
             )
         self.reduction = reduction
 

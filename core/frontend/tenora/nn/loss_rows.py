@@ -34,9 +34,12 @@ class MultiMarginLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         if p not in (1, 2):
-            raise ValueError(f"[MultiMarginLoss] p: got {p}, expected 1 or 2.")
+            raise ValueError(f"[MultiMarginLoss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
         if weight is not None and weight.ndim != 1:
-            raise ValueError(f"[MultiMarginLoss] weight: got {weight.ndim} dimensions, expected 1.")
+            raise ValueError(
+                f"[MultiMarginLoss] weight: got {weight.ndim} dimensions, expected 1."
+                " Pass one number per class."
+            )
         self.register_buffer("weight", weight)
         self.p = p
         self.margin = margin
@@ -84,7 +87,9 @@ class TripletMarginLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         if margin <= 0:
-            raise ValueError(f"[TripletMarginLoss] margin: got {margin}, expected more than 0.")
+            raise ValueError(
+                f"[TripletMarginLoss] margin: got {margin}, expected more than 0. Choose a positive number."
+            )
         self.margin = margin
         self.p = p
         self.eps = eps
@@ -110,7 +115,10 @@ class TripletMarginWithDistanceLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         if margin <= 0:
-            raise ValueError(f"[TripletMarginWithDistanceLoss] margin: got {margin}, expected more than 0.")
+            raise ValueError(
+                f"[TripletMarginWithDistanceLoss] margin: got {margin}, expected more than 0."
+                " Choose a positive number."
+            )
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin = margin
         self.swap = swap

@@ -122,6 +122,7 @@ class Module:
         """Computes the output; every subclass defines its own."""
         raise NotImplementedError(
             f"[Module] {type(self).__name__}.forward is not defined: got a call, expected a method forward(self, ...)."
+            " Define it in the subclass."
         )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -218,6 +219,7 @@ class Module:
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
                 f"[register_buffer] {name}: got {type(tensor).__name__}, expected a Tensor or None."
+                " Wrap the value in a tensor."
             )
         self._buffers[name] = tensor
         if not persistent:
@@ -227,21 +229,28 @@ class Module:
         """Adds a child under `name`, as an assignment would."""
         self._check_name(name, "module")
         if module is not None and not isinstance(module, Module):
-            raise TypeError(f"[add_module] {name}: got {type(module).__name__}, expected a Module or None.")
+            raise TypeError(
+                f"[add_module] {name}: got {type(module).__name__}, expected a Module or None. Pass a Module."
+            )
         self._modules[name] = module
 
     register_module = add_module
 
     def _check_name(self, name: str, what: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"[Module] {what} name: got {type(name).__name__}, expected a string.")
+            raise TypeError(
+                f"[Module] {what} name: got {type(name).__name__}, expected a string. Pass a string."
+            )
         if "." in name or not name:
-            raise KeyError(f"[Module] {what} name: got {name!r}, expected a non-empty name without a dot.")
+            raise KeyError(
+                f"[Module] {what} name: got {name!r}, expected a non-empty name without a dot."
+                " Choose another name."
+            )
         if hasattr(self, name) and not any(
             name in members for members in (self._parameters, self._buffers, self._modules)
         ):
             raise KeyError(
-                f"[Module] {what} name: got {name!r}, which is already an attribute. Choose another name."
+                f"[Module] {what} name: got {name!r}, an attribute already, expected a new name. Choose another."
             )
 
     # ---- listing -------------------------------------------------------------------------------------------------
@@ -300,7 +309,7 @@ class Module:
     def train(self: Self, mode: bool = True) -> Self:
         """Puts this module and everything below it in training mode (or evaluation mode)."""
         if not isinstance(mode, bool):
-            raise ValueError(f"[Module.train] mode: got {mode!r}, expected True or False.")
+            raise ValueError(f"[Module.train] mode: got {mode!r}, expected True or False. Pass a bool.")
         for module in self.modules():
             module.training = mode
         return self
@@ -418,8 +427,8 @@ class Module:
             child = module._modules.get(part)
             if child is None:
                 raise AttributeError(
-                    f"[get_submodule] {target!r}: {type(module).__name__} has no module {part!r}, "
-                    f"expected one of {list(module._modules)}."
+                    f"[get_submodule] {target!r}: {type(module).__name__} got {part!r}, expected one of "
+                    f"{list(module._modules)}. Check the path."
                 )
             module = child
         return module

@@ -174,6 +174,7 @@ class _InstanceNorm(_Statistics):
         if channels != self.num_features and self.affine:
             raise ValueError(
                 f"[{type(self).__name__}] input: got {channels} channels, expected num_features {self.num_features}."
+                " Check the layer's size."
             )
         result = tenora_ops.instance_norm(
             tenora_ops.unsqueeze(input, 0) if alone else input,
@@ -232,6 +233,7 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(
                 f"[GroupNorm] num_groups: got {num_groups}, expected a divisor of num_channels {num_channels}."
+                " Change the number of groups."
             )
         self.num_groups = num_groups
         self.num_channels = num_channels

@@ -47,6 +47,7 @@ class Adam(Optimizer):
             if not 0.0 <= beta < 1.0:
                 raise ValueError(
                     f"[{type(self).__name__}] betas[{number}]: got {beta}, expected 0 <= beta < 1."
+                    " Choose a number below 1."
                 )
         defaults = {
             "lr": lr,

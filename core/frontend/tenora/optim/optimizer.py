@@ -65,6 +65,7 @@ class Optimizer:
             if not value >= 0:  # NaN is refused too
                 raise ValueError(
                     f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative."
+                    " Choose another number."
                 )
 
     def add_param_group(self, param_group: Group) -> None:
@@ -77,6 +78,7 @@ class Optimizer:
             if not isinstance(parameter, Tensor):
                 raise TypeError(
                     f"[{type(self).__name__}] params: got {type(parameter).__name__}, expected Tensors."
+                    " Pass tensors, such as module.parameters()."
                 )
             if not parameter.is_leaf:
                 raise ValueError(
@@ -86,6 +88,7 @@ class Optimizer:
             if id(parameter) in known:
                 raise ValueError(
                     f"[{type(self).__name__}] params: got one parameter in two groups, expected disjoint groups."
+                    " Name each parameter once."
                 )
             known.add(id(parameter))
         self.param_groups.append(group)
@@ -120,7 +123,8 @@ class Optimizer:
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Any]) -> None:
         raise NotImplementedError(
-            f"[Optimizer] {type(self).__name__}._update is not defined: expected the method's mathematics."
+            f"[Optimizer] {type(self).__name__}._update is not defined: got a call, expected the method's mathematics. "
+            "Define it in the subclass."
         )
 
     def _run_step(
@@ -142,8 +146,8 @@ class Optimizer:
                 self._begin(parameter, state, names)
             if "step" not in state:
                 raise ValueError(
-                    f"[{type(self).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}. "
-                    "Was another optimizer's state loaded?"
+                    f"[{type(self).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}, "
+                    "expected this optimizer's. Load a state that it saved."
                 )
             state["step"] = step = state["step"] + 1
             states.append(state)
@@ -181,7 +185,10 @@ class Optimizer:
         sizes = [len(group["params"]) for group in state_dict["param_groups"]]
         own = [len(group["params"]) for group in self.param_groups]
         if sizes != own:
-            raise ValueError(f"[load_state_dict] group sizes: got {sizes}, expected {own}.")
+            raise ValueError(
+                f"[load_state_dict] group sizes: got {sizes}, expected {own}."
+                " Load the state of an optimizer with the same groups."
+            )
         parameters = [parameter for group in self.param_groups for parameter in group["params"]]
         loaded = {}
         for number, state in state_dict["state"].items():
@@ -189,6 +196,7 @@ class Optimizer:
                 raise ValueError(
                     f"[load_state_dict] a state of no parameter: got number {number!r}, expected 0 to "
                     f"{len(parameters) - 1}."
+                    " Load the state of an optimizer with the same parameters."
                 )
             loaded[parameters[number]] = {
                 name: value.detach().clone() if isinstance(value, Tensor) else value

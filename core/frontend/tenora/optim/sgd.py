@@ -44,6 +44,7 @@ class SGD(Optimizer):
             raise ValueError(
                 f"[SGD] nesterov: got momentum={momentum}, dampening={dampening}, expected a momentum above 0 and no "
                 "dampening."
+                " Set momentum, and dampening=0."
             )
         defaults = {
             "lr": lr,
