@@ -132,7 +132,7 @@ def _moving() -> dict[str, Row]:
     return rows
 
 
-def _layers() -> dict[str, Row]:
+def _convolutions() -> dict[str, Row]:
     rows = {}
     shapes: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, object]]] = {
         "conv1d": ((16, 32, 256), (64, 32, 5), {"padding": 2}),
@@ -149,6 +149,11 @@ def _layers() -> dict[str, Row]:
         row = Row(F + name.split()[0], (normal(*x), normal(*weight)), options)
         rows[name] = row
         rows[f"{name} backward"] = Row(row.public, row.arguments, options, gradient=True)
+    return rows
+
+
+def _pools() -> dict[str, Row]:
+    rows = {}
     pools: dict[str, tuple[str, Array, tuple[object, ...]]] = {
         "max_pool2d_with_indices": ("max_pool2d", normal(*IMAGE), (2,)),
         "max_pool2d overlapping": ("max_pool2d", normal(*IMAGE), (3, 2, 1)),
@@ -164,6 +169,11 @@ def _layers() -> dict[str, Row]:
     for name, (public, image, rest) in pools.items():
         rows[name] = Row(F + public, (image, *rest))
         rows[f"{name} backward"] = Row(F + public, (image, *rest), gradient=True)
+    return rows
+
+
+def _norms() -> dict[str, Row]:
+    rows = {}
     norms: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
         "batch_norm": ((normal(*IMAGE), *STATISTICS, normal(32), normal(32), True), {}),
         "batch_norm eval": ((normal(*IMAGE), *STATISTICS, normal(32), normal(32)), {}),
@@ -185,13 +195,18 @@ def _layers() -> dict[str, Row]:
             rows[f"{name} backward"] = Row(
                 public, arguments, options, gradient=True, compared=name != "batch_norm"
             )
-    rows["cdist"] = Row("cdist", (normal(256, 64), normal(256, 64)))
-    rows["pdist"] = Row(F + "pdist", (normal(256, 64),))
-    rows["baddbmm"] = Row("baddbmm", (normal(16, 64, 64), normal(16, 64, 64), normal(16, 64, 64)))
-    rows["outer"] = Row("outer", (normal(512), normal(512)))
-    rows["kron"] = Row("kron", (normal(16, 16), normal(32, 32)))
-    rows["einsum"] = Row("einsum", ("bij,bjk->bik", normal(16, 64, 64), normal(16, 64, 64)))
     return rows
+
+
+def _products() -> dict[str, Row]:
+    return {
+        "cdist": Row("cdist", (normal(256, 64), normal(256, 64))),
+        "pdist": Row(F + "pdist", (normal(256, 64),)),
+        "baddbmm": Row("baddbmm", (normal(16, 64, 64), normal(16, 64, 64), normal(16, 64, 64))),
+        "outer": Row("outer", (normal(512), normal(512))),
+        "kron": Row("kron", (normal(16, 16), normal(32, 32))),
+        "einsum": Row("einsum", ("bij,bjk->bik", normal(16, 64, 64), normal(16, 64, 64))),
+    }
 
 
 def _losses() -> dict[str, Row]:
@@ -256,5 +271,6 @@ def _linear_algebra() -> dict[str, Row]:
 
 
 ROWS: dict[str, Row] = {
-    **_pointwise(), **_reducing(), **_moving(), **_layers(), **_losses(), **_linear_algebra()
+    **_pointwise(), **_reducing(), **_moving(), **_convolutions(), **_pools(), **_norms(), **_products(), **_losses(),
+    **_linear_algebra()
 }  # fmt: skip

@@ -15,13 +15,14 @@ from tenora_ops.record import Record
 from tenora_ops.samples import Draw, Sample
 
 LARGEST = 30  # elements of a sample that finite differences still walk through
-#: Random numbers are drawn anew at each call, so a difference of two calls means nothing.
-DRAWN_ANEW = {"dropout"}
-#: `fill` cuts history (see test_fill_cuts_history); a rounded quotient has a gradient of zero between its steps.
-LEFT_OUT = {"fill", "div_mode", "gumbel_softmax"}
 #: Read one triangle of a Hermitian matrix; the gradient is that of the whole, so differences must stay Hermitian.
 HERMITIAN = {"linalg_cholesky_ex", "linalg_cholesky", "cholesky", "linalg_eigh", "linalg_eigvalsh"}
-DIFFERENTIABLE = [r.name for r in tenora_ops.records() if r.differentiable and r.name not in LEFT_OUT]
+#: What a record's `no_differences` leaves out is told in docs/ops.md, with the reason.
+DIFFERENTIABLE = [
+    r.name
+    for r in tenora_ops.records()
+    if r.differentiable and (not r.no_differences or r.gradient_samples is not None)
+]
 
 
 def prepared(record: Record, sample: Sample) -> tuple[Any, list[Any]] | None:
@@ -72,7 +73,7 @@ def checked_samples(record: Record) -> list[tuple[str, Sample]]:
             source = tuple(record.gradient_samples(Draw(dtype, record.domain, record.name)))
         for sample in source:
             small = sum(elements(v) for v in sample.arguments if isinstance(v, np.ndarray | list)) <= LARGEST
-            if small and not (record.name in DRAWN_ANEW and sample.arguments[-1] is True):
+            if small:
                 found.append((dtype, sample))
     return found
 

@@ -106,7 +106,8 @@ int32_t run_position(const tnr_call* call) {
     const int dim = dims ? __builtin_ctzll(dims) : 0;
     if (count_of(out) == 0) return TNR_OK;
     if (line_length(in, dim) == 0)
-        return fail(call, TNR_BAD_VALUE, "the position of an extreme of no elements is not defined");
+        return fail(call, TNR_BAD_VALUE,
+                    "there is no extreme: got a dim of size 0, expected elements. Name another dim.");
     return with_type(dtype_of(in), [&](auto type) -> int32_t {
         using T = typename decltype(type)::type;
         if constexpr (!is_complex<T>) {

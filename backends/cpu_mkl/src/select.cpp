@@ -88,7 +88,10 @@ int32_t run_true_places(const tnr_call* call) {
         out[found] = i;
         found += data[i] != 0;
     }
-    return found == count ? TNR_OK : fail(call, TNR_BAD_VALUE, "the mask has fewer true elements than told");
+    return found == count ? TNR_OK
+                          : fail(call, TNR_BAD_VALUE,
+                                 "the mask changed while it was read: got fewer true elements, expected as "
+                                 "many as were counted. Do not write it meanwhile.");
 }
 
 }  // namespace

@@ -107,7 +107,9 @@ int32_t for_ordered(const tnr_call* call, F&& f) {
                 return f(type);
         });
     } catch (const std::bad_alloc&) {
-        return fail(call, TNR_OUT_OF_MEMORY, "no memory for the line being sorted");
+        return fail(
+            call, TNR_OUT_OF_MEMORY,
+            "no memory for the line being sorted: got none, expected room for its keys. Sort shorter lines.");
     }
 }
 
@@ -135,7 +137,8 @@ template <class T>
 int32_t median_of(const tnr_call* call, bool numbers_only) {
     const DLTensor &in = *call->in[0], &out = *call->out[0];
     if (count_of(out) != 1)
-        return fail(call, TNR_NOT_SUPPORTED, "only the median of all elements has a kernel");
+        return fail(call, TNR_NOT_SUPPORTED,
+                    "no kernel: got a dim, expected the median of all elements. Use median(x, dim).");
     std::vector<Key<T>> keys;
     keys.reserve(static_cast<size_t>(count_of(in)));
     const T *data = static_cast<const T*>(in.data), *missing = nullptr;
@@ -147,7 +150,9 @@ int32_t median_of(const tnr_call* call, bool numbers_only) {
     }
     T& target = *static_cast<T*>(out.data);
     if (keys.empty() || (missing && !numbers_only)) {
-        if (!missing) return fail(call, TNR_NOT_SUPPORTED, "the median of nothing has no kernel");
+        if (!missing)
+            return fail(call, TNR_NOT_SUPPORTED,
+                        "no kernel: got no elements, expected some. Use a dtype with NaN.");
         target = *missing;
         return TNR_OK;
     }

@@ -160,13 +160,14 @@ void check_view(std::string_view op, Tensor* self) {
             "This view is the output of a function that returns multiple views (split, chunk, unbind, a loop "
             "over a tensor). Such functions do not allow the output views to be modified inplace while "
             "gradients are recorded: got " +
-                describe(self) + ". Use the out-of-place form, or index the whole tensor.");
+                describe(self) +
+                ", expected no such part. Use the out-of-place form, or index the whole tensor.");
     if (e.creation != Extra::kDefault) {
         std::string mode = e.creation == Extra::kNoGrad ? "no_grad" : "inference";
         refuse(op, "view",
                "A view was created in " + mode +
-                   " mode and is being modified inplace with grad mode enabled. Make the view and "
-                   "the in-place call both inside the " +
+                   " mode and is being modified inplace with grad mode enabled: got " + describe(self) +
+                   ", expected a view of this mode. Make the view and the in-place call both inside the " +
                    mode + " block (not tracked) or both outside (tracked).");
     }
     if (tracked(self) && is_leaf(e.base.get()))
@@ -174,7 +175,8 @@ void check_view(std::string_view op, Tensor* self) {
             refuse(op, "leaf",
                    "a view of a leaf Variable that requires grad is being used in an in-place operation: got "
                    "a view of " +
-                       describe(e.base.get()) + ". Use the out-of-place form, or no_grad().");
+                       describe(e.base.get()) +
+                       ", expected one without gradient. Use the out-of-place form, or no_grad().");
 }
 
 // A view made without a record of a base with one: a write through it would change the base behind the tape.
@@ -205,8 +207,8 @@ bool reads_old_value(const Op& op, Tensor* self, uint64_t needs, std::span<const
 void check_inplace(std::string_view op, Tensor* self, bool recording) {
     if (self->inference && !modes().inference)
         refuse(op, "inference",
-               "Inplace update to inference tensor outside InferenceMode is not allowed. Clone it to get a "
-               "normal tensor.");
+               "Inplace update to inference tensor outside InferenceMode is not allowed: got " +
+                   describe(self) + ", expected a normal tensor. Clone it to get one.");
     if (!modes().grad) return;
     if (self->is_view && (recording || hides_history(self))) {
         check_view(op, self);
@@ -215,7 +217,8 @@ void check_inplace(std::string_view op, Tensor* self, bool recording) {
     if (self->requires_grad && !self->node)
         refuse(op, "leaf",
                "a leaf Variable that requires grad is being used in an in-place operation: got " +
-                   describe(self) + ". Use the out-of-place form, or no_grad().");
+                   describe(self) +
+                   ", expected one without gradient. Use the out-of-place form, or no_grad().");
 }
 
 TensorRef begin_inplace(const Op& op, Tensor* self, uint64_t needs, std::span<const Operand> in,
@@ -224,8 +227,8 @@ TensorRef begin_inplace(const Op& op, Tensor* self, uint64_t needs, std::span<co
     if (!needs) return {};
     if (!op.spec.differentiable)
         fail(ErrorKind::NotImplemented, "gradient", op.display(),
-             "it has no gradient, so it cannot change " + describe(self) +
-                 " in place while gradients are recorded. Use it under no_grad() or on a detached tensor.");
+             "it has no gradient, so it cannot write while gradients are recorded: got " + describe(self) +
+                 ", expected a tensor without gradient. Use it under no_grad() or on a detached tensor.");
     if (!reads_old_value(op, self, needs, in, attr)) return alias_with_history(self);
     TensorRef old;
     Operand operand(self);

@@ -137,6 +137,7 @@ def _gumbel_oracle(logits: Any, tau: float, hard: bool, dim: int, generator: Any
 gumbel_softmax = op(
     "gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, "
     "generator: Generator? = None) -> Tensor",
+    no_differences="each call draws anew",
     family=GUMBEL,
     function=_gumbel_softmax,
     oracle=_gumbel_oracle,

@@ -233,11 +233,13 @@ def gradient_text(entry: Record) -> str:
     """Up to which order there are gradients, and how: formulas are ops themselves, so what has one has all."""
     if not entry.differentiable:
         return "none"
+    how = "formula" if entry.vjp is not None else "through its parts"
+    words = ["any", f"{how} called back" if entry.dynamic_vjp else how]
     if entry.no_gradient:
-        return f"any, formula called back; none for {', '.join(entry.no_gradient)}"
-    if entry.dynamic_vjp:
-        return "any, formula called back"
-    return "any, formula" if entry.vjp is not None else "any, through its parts"
+        words[-1] += f"; none for {', '.join(entry.no_gradient)}"
+    if entry.no_differences:
+        words[-1] += f"; not compared: {entry.no_differences}"
+    return ", ".join(words)
 
 
 #: What runs where a backend has no kernel of the op's own.
@@ -290,7 +292,8 @@ def ops_page(lists: Mapping[str, Set[str]]) -> str:
         "```",
         "",
         "- *Gradient*: the order up to which there are gradients. A formula is made of ops with formulas of their",
-        "  own, so what has a first gradient has all; first and second are compared with finite differences.",
+        "  own, so what has a first gradient has all; first and second are compared with finite differences in",
+        "  double precision, but where the column says *not compared*, and why, or *none for* an input.",
         "- *Tolerance*: the class within which every backend must agree with the op's oracle.",
         f"- One column for each backend of this repository (kernels of their own: {own}):",
         "  **kernel** where it brings one, which then runs for the dtypes that `tenora explain` tells; else what runs",
@@ -342,8 +345,8 @@ def check_families(families: Mapping[str, Iterable[Record]]) -> None:
             for name in (*_faces(entry)[0], *(f"Tensor.{member}" for member in _faces(entry)[1])):
                 if homes.setdefault(name, place) != place:
                     raise RecordError(
-                        f"[{entry.name}] the name {name!r} lies in {homes[name]!r} and in {place!r}: expected one "
-                        "place, since overloads are loaded together. Move the record, or both out of LATER."
+                        f"[{entry.name}] the name {name!r} lies in two places: got {homes[name]!r} and {place!r}, "
+                        "expected one, since overloads are loaded together. Move the record, or both out of LATER."
                     )
 
 

@@ -272,7 +272,7 @@ def _values_of(name: str) -> Callable[..., Any]:
     return formula
 
 
-def _declare_avg(n: int) -> tuple[OpFunction, OpFunction, OpFunction]:
+def _declare_avg(n: int) -> tuple[OpFunction, OpFunction]:
     rest = (
         "kernel_size: int[], stride: int[]? = None, padding: int[] = 0, ceil_mode: bool = False, "
         "count_include_pad: bool = True" + (", divisor_override: int? = None" if n > 1 else "")
@@ -306,7 +306,12 @@ def _declare_avg(n: int) -> tuple[OpFunction, OpFunction, OpFunction]:
         example=f"tenora.nn.functional.avg_pool{n}d(tenora.ones({shape}, requires_grad=True), 2).sum().backward()",
         public="",
     )
-    power = op(
+    return forward, backward
+
+
+def _declare_power(n: int) -> OpFunction:
+    shape = "1, 1" + ", 4" * n
+    return op(
         f"lp_pool{n}d(input: Tensor, norm_type: float, kernel_size: int[], stride: int[]? = None, "
         "ceil_mode: bool = False) -> Tensor",
         family=POOL,
@@ -320,7 +325,6 @@ def _declare_avg(n: int) -> tuple[OpFunction, OpFunction, OpFunction]:
         example=f"tenora.nn.functional.lp_pool{n}d(tenora.ones({shape}), 2.0, 2)",
         public=f"nn.functional.lp_pool{n}d",
     )
-    return forward, backward, power
 
 
 def _avg_one(
@@ -338,6 +342,9 @@ def _avg_one_backward(
 max_pool1d_with_indices, max_pool1d = _declare_max(1)
 max_pool2d_with_indices, max_pool2d = _declare_max(2)
 max_pool3d_with_indices, max_pool3d = _declare_max(3)
-avg_pool1d, avg_pool1d_backward, lp_pool1d = _declare_avg(1)
-avg_pool2d, avg_pool2d_backward, lp_pool2d = _declare_avg(2)
-avg_pool3d, avg_pool3d_backward, lp_pool3d = _declare_avg(3)
+avg_pool1d, avg_pool1d_backward = _declare_avg(1)
+lp_pool1d = _declare_power(1)
+avg_pool2d, avg_pool2d_backward = _declare_avg(2)
+lp_pool2d = _declare_power(2)
+avg_pool3d, avg_pool3d_backward = _declare_avg(3)
+lp_pool3d = _declare_power(3)

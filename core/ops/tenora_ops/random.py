@@ -243,7 +243,7 @@ def _modulo(bits_pairs: Any, span: int) -> Any:
 def _check_range(op: str, low: int, high: int, dtype: Any) -> None:
     if low >= high:
         raise RuntimeError(
-            f"[{op}] low must be below high: got low {low}, high {high}. Exchange or widen the bounds."
+            f"[{op}] low must be below high: got low {low}, expected less than {high}. Exchange or widen the bounds."
         )
     name = str(dtype or "int64").rsplit(".", 1)[-1]
     if name in COMPLEX:
@@ -405,7 +405,9 @@ def _both(x: Any, number: float) -> Any:
 
 def _normal_like(input: Any, mean: float, std: float, generator: Any) -> Any:
     if not std >= 0:
-        raise RuntimeError(f"[normal_] std: got {std}, expected a number that is not negative.")
+        raise RuntimeError(
+            f"[normal_] std: got {std}, expected a number that is not negative. Take its absolute value."
+        )
     _check_floating("normal_", input.dtype, complex_too=True)
     found = _randn(input.shape, generator, unrounded(input.dtype), input.device)
     found = found * std + (complex(mean, mean) if input.dtype in PARTS else mean)
@@ -433,7 +435,9 @@ normal = op(
 
 def check_probabilities(op: str, p: Any) -> None:
     if bool(ops.any(ops.logical_not(ops.logical_and(ops.ge(p, 0), ops.le(p, 1))))):
-        raise RuntimeError(f"[{op}] p has elements outside 0 to 1: expected probabilities. Clamp them.")
+        raise RuntimeError(
+            f"[{op}] p is no probability: got elements outside 0 to 1, expected none. Clamp them."
+        )
 
 
 def _bernoulli(input: Any, generator: Any) -> Any:
@@ -467,7 +471,7 @@ bernoulli = op(
 
 def _bernoulli_like(input: Any, p: float, generator: Any) -> Any:
     if not 0 <= p <= 1:
-        raise RuntimeError(f"[bernoulli_] p: got {p}, expected a probability from 0 to 1.")
+        raise RuntimeError(f"[bernoulli_] p: got {p}, expected a probability from 0 to 1. Clamp it.")
     if input.dtype.is_complex:
         raise RuntimeError(
             f"[bernoulli_] dtype not supported: got {input.dtype}, expected a real type. Cast it."
@@ -503,15 +507,22 @@ def _dropout(x: Any, p: Any, training: bool) -> Any:
     return ops.where(ops.ge(chance, p), x * (1.0 / max_number(1.0 - p, 1e-30)), 0)
 
 
-dropout = op(
-    "dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor",
-    family=RANDOM,
-    composite=_dropout,
-    samples=lambda draw: [
+def _certain(draw: Draw) -> list[Sample]:
+    """Samples that no drawn number changes."""
+    return [
         *[sample(draw.array(*s), p, False) for s, p in (((5,), 0.5), ((3, 4), 0.1), ((), 0.5), ((0,), 0.5))],
         sample(draw.array(3, 4), 0.0, True),
         sample(draw.array(3, 4), 1.0, True),
-    ],
+    ]
+
+
+dropout = op(
+    "dropout(input: Tensor, p: float = 0.5, training: bool = True) -> Tensor",
+    no_differences="each call in training draws anew",
+    family=RANDOM,
+    composite=_dropout,
+    samples=_certain,
+    gradient_samples=_certain,
     oracle=lambda x, p, training: np.zeros_like(x) if training and p == 1 else x,
     doc="Elements zeroed with probability p, the others scaled by 1 / (1 - p) (Srivastava et al. 2014).",
     example="tenora.nn.functional.dropout(tenora.ones(4), 0.5)",

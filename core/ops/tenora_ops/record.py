@@ -67,8 +67,10 @@ class Record:
     Gradient: `vjp(g[, g1..], *inputs, *results, **attributes)`, or by replaying the composite (`through`);
     `dynamic_vjp` formulas branch on data and are called back; `jvp` is reserved for forward mode; `shape_only` names
     inputs that are read for shape and dtype only; `not_differentiable` numbers outputs without a gradient;
-    `no_gradient` names inputs that have one nobody knows: asking for it is refused (with `dynamic_vjp`). `random`
-    ops draw from a generator; `checks_data`: a kernel may refuse because of element values.
+    `no_gradient` names inputs that have one nobody knows: asking for it is refused (with `dynamic_vjp`).
+    `no_differences` says why finite differences are not the gradient, which is then compared with them on the
+    `gradient_samples` only, if there are any. `random` ops draw from a generator; `checks_data`: a kernel may refuse
+    because of element values.
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
@@ -103,6 +105,7 @@ class Record:
     shape_only: tuple[str, ...] = ()
     not_differentiable: tuple[int, ...] = ()
     no_gradient: tuple[str, ...] = ()
+    no_differences: str = ""
     random: bool = False
     checks_data: bool = False
     domain: Domain = DERIVED
@@ -275,27 +278,40 @@ def _register(entry: Record) -> OpFunction:
 def _validate(entry: Record) -> None:
     name = entry.name
     if name in _RECORDS:
-        raise RecordError(f"[{name}] the op is registered already, in family {_RECORDS[name].family.name}.")
+        raise RecordError(
+            f"[{name}] the op is registered already: got it twice, expected it once, in family "
+            f"{_RECORDS[name].family.name}. Rename one."
+        )
     if entry.tolerance not in TOLERANCES:
         raise RecordError(
-            f"[{name}] unknown tolerance class {entry.tolerance!r}: expected one of {sorted(TOLERANCES)}."
+            f"[{name}] unknown tolerance class: got {entry.tolerance!r}, expected one of {sorted(TOLERANCES)}. "
+            "Choose one."
         )
     for told in ("doc", "example"):
         if not getattr(entry, told).strip():
-            raise RecordError(f"[{name}] field {told!r} is empty.")
+            raise RecordError(f"[{name}] field {told!r} is empty: got '', expected a line. Write it.")
     if not entry.dtypes:
         raise RecordError(
-            f"[{name}] field 'dtypes' is empty: name at least one dtype that the samples are drawn in."
+            f"[{name}] field 'dtypes' is empty: got none, expected one at least. Name those that samples are drawn in."
         )
     unknown = set(entry.shape_only) - {p.name for p in entry.schema.operands}
     if unknown:
-        raise RecordError(f"[{name}] shape_only names {sorted(unknown)}, which are not tensor parameters.")
+        raise RecordError(
+            f"[{name}] shape_only is wrong: got {sorted(unknown)}, expected names of tensor parameters. Rename them."
+        )
     if entry.kind == "python" and (entry.inplace or entry.out or entry.operator or entry.vjp):
-        raise RecordError(f"[{name}] a Python op has no in-place form, out= form, operator or vjp.")
+        raise RecordError(
+            f"[{name}] a Python op has no in-place form, out= form, operator or vjp: got one, expected none. Leave "
+            "it out."
+        )
     if entry.schema.results == 0 and entry.kind != "python":
-        raise RecordError(f"[{name}] a list of results (`-> Tensor[]`) needs a `python` implementation.")
+        raise RecordError(
+            f"[{name}] a list of results (`-> Tensor[]`): got no `python`, expected it. Write such a function."
+        )
     if entry.kind == "kernel" and not (entry.dtype and entry.shape):
-        raise RecordError(f"[{name}] a kernel needs a dtype rule and a shape rule.")
+        raise RecordError(
+            f"[{name}] a kernel needs a dtype rule and a shape rule: got one or none, expected both. Name them."
+        )
     _validate_formulas(entry)
 
 
@@ -307,7 +323,7 @@ def _validate_formulas(entry: Record) -> None:
     if entry.composite is not None:
         _validate_formula(entry, "composite", entry.composite, operands)
     if entry.dynamic_vjp and entry.vjp is None:
-        raise RecordError(f"[{entry.name}] dynamic_vjp without a vjp formula.")
+        raise RecordError(f"[{entry.name}] dynamic_vjp: got no vjp formula, expected one. Write it.")
     unknown = [name for name in entry.no_gradient if name not in {p.name for p in entry.schema.operands}]
     if unknown or (entry.no_gradient and not entry.dynamic_vjp):
         raise RecordError(
@@ -329,14 +345,15 @@ def _validate_formula(entry: Record, field: str, formula: Formula, positional: i
     names = _parameter_names(formula)
     if len(names) < positional:
         raise RecordError(
-            f"[{entry.name}] {field} takes {len(names)} parameters, expected at least {positional} (tensors)."
+            f"[{entry.name}] {field} parameters: got {len(names)}, expected at least {positional} (tensors). Take "
+            "them all."
         )
     attributes = {p.name for p in entry.schema.attributes}
     unknown = [n for n in names[positional:] if n not in attributes]
     if unknown:
         raise RecordError(
-            f"[{entry.name}] {field} has parameters {unknown} after its {positional} tensors, which are not "
-            f"attributes: expected some of {sorted(attributes)}."
+            f"[{entry.name}] {field} parameters after its {positional} tensors are not attributes: got {unknown}, "
+            f"expected some of {sorted(attributes)}. Rename them."
         )
 
 

@@ -76,6 +76,7 @@ def _truncated(input: Any, other: Any, dtype: Any) -> Any:
 
 div_mode = op(
     "div_mode(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str?) -> Tensor",
+    no_differences="steps have a gradient of zero",
     family=COMPOSITE,
     dtypes=SIGNED + REALS,
     domain=NONZERO,

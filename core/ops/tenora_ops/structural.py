@@ -127,6 +127,7 @@ copy = op(
 )
 fill = op(
     "fill(input: Tensor, value: Scalar) -> Tensor",
+    no_differences="it cuts history",
     family=PLAN,
     prepare="fill",
     shape_only=("input",),
