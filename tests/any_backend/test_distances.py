@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import tenora
+import tenora_ops
 
 EXPONENTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf)
 SIZES = ((1, 1, 1), (3, 65, 3), (5, 64, 1), (2, 130, 300), (70, 31, 4))
@@ -64,3 +65,11 @@ def test_nan_stays(backend: str) -> None:
     x = tenora.tensor([[0.0, math.nan], [1.0, 2.0]])
     for p in EXPONENTS[1:]:
         assert tenora.cdist(x, x, p).isnan().tolist() == [[True, True], [True, False]]
+
+
+@pytest.mark.parametrize(
+    "shapes", [[(5,)] * 4, [(1, 5), (5, 5), (5, 5), (5, 5)], [(5, 5), (5, 5), (5, 5), (1, 5)]]
+)
+def test_a_gradient_that_fits_no_call_is_refused(backend: str, shapes: list[tuple[int, ...]]) -> None:
+    with pytest.raises(RuntimeError, match=r"^\[row_distances\] shapes .*got .*, expected "):
+        tenora_ops.row_distances_backward(*map(tenora.ones, shapes), 2.0)

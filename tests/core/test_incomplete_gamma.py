@@ -15,7 +15,7 @@ import pytest
 import tenora
 from tenora_ops import incomplete_gamma
 from tenora_ops.record import record
-from tenora_ops.tolerance import TOLERANCES
+from tenora_ops.tolerance import EPSILON, TOLERANCES
 
 #: a, x, P, Q.
 VALUES = (
@@ -58,6 +58,14 @@ def test_large_and_far(backend: str) -> None:
     np.testing.assert_allclose(tenora.igammac(a, x).tolist(), upper.tolist(), rtol=RTOL, atol=ATOL)
     narrow = tenora.igamma(a[:4].to(tenora.float32), x[:4].to(tenora.float32))
     np.testing.assert_allclose(narrow.tolist()[0], lower.tolist()[0], rtol=1e-6)
+
+
+def test_lower_tails_far_below_keep_their_digits(backend: str) -> None:
+    """Up to the rounding of an exponent of 380, twice: (x - a) / a has no digits of x."""
+    a, x = tenora.tensor([20.0, 20.0, 50.0], dtype=tenora.float64), [1e-5, 1e-3, 1e-2]
+    lower = [4.110278477616877e-119, 4.106404902830125e-79, 3.2558721772148935e-165]
+    found = tenora.igamma(a, tenora.tensor(x, dtype=tenora.float64))
+    np.testing.assert_allclose(found.tolist(), lower, rtol=2 * 380 * EPSILON["float64"], atol=0.0)
 
 
 def test_small_upper_tails_keep_their_digits(backend: str) -> None:

@@ -180,9 +180,10 @@ double gamma_fraction(double a, double x) {
     return static_cast<double>(NAN);
 }
 
-// mu - log(1 + mu), by the series of atanh about 0.
-double excess(double mu) {
-    if (std::fabs(mu) > kNear) return mu - std::log1p(mu);
+// mu - log(1 + mu) of mu = (x - a) / a, by the series of atanh about 0; mu has no digits of x far below a.
+double excess(double a, double x) {
+    const double mu = (x - a) / a;
+    if (std::fabs(mu) > kNear) return mu - std::log(x / a);
     static constexpr double kSeries[] = {1.0 / 27, 1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15,
                                          1.0 / 13, 1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3};
     const double r = mu / (mu + 2), square = r * r;
@@ -209,7 +210,7 @@ double gamma_weight(double a, double x) {
     if (a < kStirling) return std::exp(a * std::log(x) - x - log_gamma_one(a));
     static constexpr double kSeries[] = {1.0 / 1188, -1.0 / 1680, 1.0 / 1260, -1.0 / 360, 1.0 / 12};
     const double inverse = 1 / a, stirling = inverse * polynomial(inverse * inverse, kSeries);
-    return std::exp(-a * excess((x - a) / a) - stirling) / (std::sqrt(a) * kRootTau);
+    return std::exp(-a * excess(a, x) - stirling) / (std::sqrt(a) * kRootTau);
 }
 
 // Temme's uniform expansion (DLMF 8.12): c_k as polynomials of eta, as in core's incomplete_gamma.py.
@@ -238,7 +239,7 @@ double uniform_gamma(double a, double x, bool upper) {
                                     -0.0008618882909167117};
     static constexpr double k5[] = {6.797780477937208e-05, -0.00019932570516188847, 0.0002772753244959392,
                                     -6.972813758365857e-05, -0.00033679855336635813};
-    const double mu = (x - a) / a, over = excess(mu), eta = std::copysign(std::sqrt(2 * over), mu);
+    const double over = excess(a, x), eta = std::copysign(std::sqrt(2 * over), x - a);
     const double c[] = {polynomial(eta, k0), polynomial(eta, k1), polynomial(eta, k2),
                         polynomial(eta, k3), polynomial(eta, k4), polynomial(eta, k5)};
     double total = 0;

@@ -271,7 +271,7 @@ def _powers(a: Any, b: Any) -> Any:
     whole = np.result_type(a, b)
     if whole.kind in "iu":  # modulo the width of the type, as machine integers multiply
         bits = 8 * whole.itemsize
-        found = np.frompyfunc(lambda x, y: builtins.pow(int(x), int(y)) % 2**bits, 2, 1)(a, b)
+        found = np.frompyfunc(lambda x, y: builtins.pow(int(x), int(y), 2**bits), 2, 1)(a, b)
         return np.asarray(found).astype(f"u{whole.itemsize}").astype(whole)
     return each(lambda x, y: float(x) ** y, lambda x, y: complex(x) ** y)(a, b)
 

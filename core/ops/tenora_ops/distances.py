@@ -49,6 +49,18 @@ def _shape(operands: Any, attributes: Any) -> tuple[int, ...]:
     return (*first[:-1], second[-2])
 
 
+def _backward_shape(operands: Any, attributes: Any) -> tuple[int, ...]:
+    """A kernel reads the gradient and the distances as the forward call made them."""
+    grad, first, _, distance = (tuple(o[0]) for o in operands)
+    made = _shape(operands[1:3], attributes)
+    if grad != made or distance != made:
+        raise RuntimeError(
+            f"[row_distances] shapes of the gradient and the distances do not fit: got {list(grad)} and "
+            f"{list(distance)}, expected {list(made)}. Pass those of the forward call."
+        )
+    return first
+
+
 def _differences(x1: Any, x2: Any) -> Any:
     return ops.unsqueeze(x1, -2) - ops.unsqueeze(x2, -3)
 
@@ -150,7 +162,7 @@ row_distances = op(
 row_distances_backward = op(
     "row_distances_backward(grad: Tensor, x1: Tensor, x2: Tensor, distance: Tensor, p: float) -> Tensor",
     family=ROWS,
-    shape=lambda operands, attributes: tuple(operands[1][0]),
+    shape=_backward_shape,
     function=_backward,
     vjp=_backward_gradients,
     dynamic_vjp=True,

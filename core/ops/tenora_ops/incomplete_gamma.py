@@ -142,15 +142,15 @@ def _fraction(a: Any, x: Any) -> Any:
     return ops.where(going, math.nan, found)
 
 
-def _excess(mu: Any) -> Any:
-    """mu - log(1 + mu), by the series of atanh about 0."""
+def _excess(a: Any, x: Any) -> Any:
+    """mu - log(1 + mu) of mu = (x - a) / a, by the series of atanh about 0; mu has no digits of x far below a."""
+    mu = (x - a) / a
     near = ops.le(ops.abs(mu), NEAR)
     r = ops.where(near, mu, 0.0)
     r = r / (r + 2)
     square = r * r
     series = polynomial(square, [1.0 / (2 * k + 3) for k in range(12, -1, -1)])
-    far = ops.where(near, 1.0, mu)
-    return ops.where(near, square * 2 / (1 - r) - r * square * series * 2, far - ops.log1p(far))
+    return ops.where(near, square * 2 / (1 - r) - r * square * series * 2, mu - ops.log(x / a))
 
 
 def _log_gamma_one(a: Any) -> Any:
@@ -167,15 +167,14 @@ def weight(a: Any, x: Any) -> Any:
     plain = ops.exp(few * ops.log(x) - x - _log_gamma_one(few))
     inverse = 1 / many
     stirling = inverse * polynomial(inverse * inverse, (1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12))
-    power = many * _excess((x - many) / many) + stirling
+    power = many * _excess(many, x) + stirling
     return ops.where(large, ops.exp(-power) / (ops.sqrt(many) * math.sqrt(2 * math.pi)), plain)
 
 
 def _uniform(a: Any, x: Any, upper: bool) -> Any:
     """Temme's expansion."""
-    mu = (x - a) / a
-    excess = _excess(mu)
-    eta = ops.copysign(ops.sqrt(excess * 2), mu)
+    excess = _excess(a, x)
+    eta = ops.copysign(ops.sqrt(excess * 2), x - a)
     total = ops.zeros_like(a)
     for row in TEMME[::-1]:
         total = total / a + polynomial(eta, row)

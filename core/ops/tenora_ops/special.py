@@ -109,7 +109,9 @@ def _log_gamma(x: Any) -> Any:
     pole = ops.logical_and(ops.eq(fraction, 0), ops.le(x, 0))
     sine = ops.abs(ops.sin(ops.where(pole, 0.5, fraction) * math.pi))
     mirrored = ops.where(pole, math.inf, math.log(math.pi) - ops.log(sine) - positive)
-    return ops.where(ops.eq(ops.abs(x), math.inf), math.inf, ops.where(reflected, mirrored, positive))
+    size = ops.abs(x)
+    mirrored = ops.where(ops.lt(size, 1e-20), -ops.log(size), mirrored)  # where pi x has no digits left
+    return ops.where(ops.eq(size, math.inf), math.inf, ops.where(reflected, mirrored, positive))
 
 
 def _digamma_positive(x: Any) -> Any:
@@ -176,7 +178,7 @@ def _zeta(s: Any, q: Any) -> Any:
         total = total + ops.pow(q + float(n), -s)
     w = q + float(SHIFT)
     power = ops.pow(w, -s)
-    total = total + power * w / (s - 1) + power * 0.5
+    total = total + ops.pow(w, 1 - s) / (s - 1) + power * 0.5  # power * w may be 0 * inf
     factor, factorial = s * power / w, 2.0
     for k, b in enumerate(BERNOULLI, 1):
         total = total + factor * (b / factorial)
@@ -215,7 +217,9 @@ def _polygamma_any(x: Any, n: Any) -> Any:
     sine = ops.sin(ops.where(mirrored, x - ops.round(x), 0.5) * math.pi)
     found = _zeta(order, ops.where(mirrored, 1 - x, x))
     found = ops.where(mirrored, (math.pi / sine) * (math.pi / sine) - found, found)
-    found = ops.where(ops.lt(x, -SHIFT / 2), ops.where(mirrored, found, math.nan), found)
+    pole = ops.logical_and(ops.le(x, 0), ops.eq(x, ops.floor(x)))
+    lost = ops.logical_and(ops.lt(x, -SHIFT / 2), ops.logical_not(mirrored))
+    found = ops.where(pole, math.inf, ops.where(lost, math.nan, found))
     return found * ops.exp(_log_gamma_positive(order)) * (1.0 - 2.0 * ((n + 1.0) % 2.0))
 
 
@@ -480,7 +484,7 @@ def _bessel(x: Any, order: int, scaled: bool = False) -> Any:
         series, large = series * ops.exp(-small), large / (ops.sqrt(far) * math.sqrt(2 * math.pi))
     else:
         root = ops.exp(far * 0.5)
-        large = large * root * (root / ops.sqrt(far * (2 * math.pi)))
+        large = large * root * (root / (ops.sqrt(far) * math.sqrt(2 * math.pi)))
     found = ops.where(ops.le(t, 24.0), series, large)
     return found if order == 0 else ops.where(ops.lt(x, 0), -found, found)
 
