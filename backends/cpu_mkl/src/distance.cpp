@@ -56,8 +56,9 @@ int32_t run_distances_backward(const tnr_call* call) { return each_matrix(call, 
 }  // namespace
 
 void add_distances(Kernels& kernels) {
-    add_kernel(kernels, "row_distances", run_distances, TNR_MASK_REALS, 0);
-    add_kernel(kernels, "row_distances_backward", run_distances_backward, TNR_MASK_REALS, 0);
+    // Powers of few long rows take long: always without the GIL.
+    add_kernel(kernels, "row_distances", run_distances, TNR_MASK_REALS, TNR_KERNEL_BLOCKS);
+    add_kernel(kernels, "row_distances_backward", run_distances_backward, TNR_MASK_REALS, TNR_KERNEL_BLOCKS);
 }
 
 }  // namespace tenora::cpu

@@ -46,7 +46,7 @@ void turn(const Problem<T>& c, int64_t first) {
 
 template <Norm kNorm, class T>
 inline T merged(T total, T away, T p) {
-    if constexpr (kNorm == Norm::count) return total + (away != T(0) ? T(1) : T(0));
+    if constexpr (kNorm == Norm::count) return total + (away != away ? away : away != T(0) ? T(1) : T(0));
     if constexpr (kNorm == Norm::one) return total + std::abs(away);
     if constexpr (kNorm == Norm::two) return total + away * away;
     if constexpr (kNorm == Norm::largest) {

@@ -517,8 +517,12 @@ def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = COMPUTE_MODES[0
             f"[cdist] last dimensions differ: got {tuple(x1.shape)} and {tuple(x2.shape)}, expected equal ones. "
             "Check the shapes."
         )
-    if p < 0:
-        raise RuntimeError(f"[cdist] p is negative: got {p}, expected 0 or more. Use 2 for lengths.")
+    if x1.dtype.is_complex or x2.dtype.is_complex:
+        raise RuntimeError(
+            f"[cdist] wrong dtype: got {x1.dtype} and {x2.dtype}, expected real numbers. Pass view_as_real(x).flatten(-2)."
+        )
+    if not p >= 0:  # NaN is refused too
+        raise RuntimeError(f"[cdist] p: got {p}, expected 0 or more. Use 2 for lengths.")
     batch = broadcast_shape("cdist", [x1.shape[:-2], x2.shape[:-2]])
     a, b = (ops.expand(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
     if not a.shape[-1]:

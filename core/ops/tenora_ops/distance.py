@@ -112,7 +112,7 @@ pairwise_distance = op(
 def _pdist(input: Any, p: float) -> Any:
     if input.ndim != 2:
         raise RuntimeError(f"[pdist] wrong dimensions: got {input.ndim}-d, expected 2, (N, D). Reshape it.")
-    if p < 0:
+    if not p >= 0:  # NaN is refused too
         raise RuntimeError(f"[pdist] p: got {p}, expected 0 or more. Choose another norm.")
     n = input.shape[0]
     places = ops.arange(0, n, 1, dtype=_engine.int64, device=input.device)

@@ -70,7 +70,8 @@ def _distances(x1: Any, x2: Any, p: float) -> Any:
     if not x1.shape[-1]:
         return ops.sum(away, -1)
     if p == 0:
-        return ops.sum(ops.to(ops.ne(away, 0), away.dtype), -1)
+        differs = ops.to(ops.ne(away, 0), away.dtype)
+        return ops.sum(ops.where(ops.isnan(away), away, differs), -1)
     if p == math.inf:
         return ops.amax(away, -1)
     if p == 1:
@@ -114,13 +115,20 @@ def _backward_gradients(
     return ops.sum(h * slope, -1), ops.sum(moved, -2), -ops.sum(moved, -3), ops.sum(h * g * by_distance, -1)
 
 
-def _oracle(a: Any, b: Any, p: float) -> Any:
-    away = np.abs(a[..., :, None, :] - b[..., None, :, :])
-    if not away.shape[-1]:
-        return np.zeros(away.shape[:-1], a.dtype)
+def _distance(u: Any, v: Any, p: float) -> float:
+    """One distance, by definition."""
+    away = [abs(s - t) for s, t in zip(u.tolist(), v.tolist(), strict=True)]
     if p == 0:
-        return (away != 0).sum(-1).astype(a.dtype)
-    return away.max(-1) if p == math.inf else (away**p).sum(-1) ** (1 / p)
+        return float(len([size for size in away if size]))
+    return float(max(away, default=0.0) if p == math.inf else math.fsum(size**p for size in away) ** (1 / p))
+
+
+def _oracle(a: Any, b: Any, p: float) -> Any:
+    found = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
+    for place in np.ndindex(*found.shape):
+        *batch, i, j = place
+        found[place] = _distance(a[(*batch, i)], b[(*batch, j)], p)
+    return found
 
 
 def _backward_oracle(g: Any, a: Any, b: Any, distance: Any, p: float) -> Any:
