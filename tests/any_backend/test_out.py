@@ -244,7 +244,7 @@ def test_a_call_that_fails_leaves_its_target(backend: str) -> None:
 def test_a_resized_target_is_no_longer_what_was_saved(backend: str) -> None:
     """Backward refuses the changed value, whatever memory the target has got."""
     x = tenora.ones(2, requires_grad=True)
-    factor = tenora.full((2,), 3.0)
+    factor = tenora.full((2,), 3.0).fill_(4.0)  # written once: new memory, written once, would look the same
     product = x * factor
     with tenora.no_grad():
         tenora.add(tenora.ones(5), 1, out=factor)
