@@ -134,7 +134,7 @@ def need_fitting(op: str, input: Any, dim: int, index: Any, src: Any) -> None:
     Raises:
         RuntimeError: ranks differ or a size is too large.
     """
-    sizes = tuple(index.shape), tuple(src.shape), tuple(input.shape)
+    sizes = [tuple(t.shape) or (1,) for t in (index, src, input)]  # a number is a vector of one element
     fits = len(set(map(len, sizes))) == 1 and all(
         size <= given and (size <= whole or d == dim)
         for d, (size, given, whole) in enumerate(zip(*sizes, strict=True))
