@@ -190,6 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     tests = [light[name] for name in tomllib.loads((ROOT / "ci" / "jobs.toml").read_text())["test"]]
     others = [job for job in light.values() if job not in tests]
     REPORTS.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("TENORA_DAY", today().strftime("%Y%m%d"))  # the seed of steps that draw
     if options.what != "ci":
         NOT_RUN.unlink(missing_ok=True)
     match options.what:

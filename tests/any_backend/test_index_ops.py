@@ -7,8 +7,9 @@ from typing import Any
 import index_op_cases as drawn
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 
 import tenora
 
@@ -28,7 +29,7 @@ def run(name: str, call: drawn.Call, *, method: str = "") -> Any:
     return getattr(tenora, name)(*arguments, **call.options)
 
 
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 def test_values(backend: str, name: str, data: Any) -> None:
@@ -40,7 +41,7 @@ def test_values(backend: str, name: str, data: Any) -> None:
     drawn.close(name, found.numpy(), expected)
 
 
-@settings(max_examples=20)
+@examples(20)
 @pytest.mark.parametrize("name", IN_PLACE)
 @given(data=st.data())
 def test_in_place(backend: str, name: str, data: Any) -> None:
@@ -76,7 +77,7 @@ def test_in_place(backend: str, name: str, data: Any) -> None:
         "take_along_dim",
     ],
 )
-@settings(max_examples=25)
+@examples(25)
 @given(data=st.data())
 def test_an_index_beyond_its_dim(backend: str, name: str, data: Any) -> None:
     """Refused, naming the op, and nothing is written."""

@@ -8,8 +8,9 @@ import index_op_cases as drawn
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from hypothesis_profiles import examples
 from index_cases import filled, shapes
 
 import tenora
@@ -44,7 +45,7 @@ def run(name: str, call: drawn.Call, module: Any, leaves: list[Any] | None = Non
     return getattr(module, name)(*arguments, **call.options)
 
 
-@settings(max_examples=40)
+@examples(40)
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 def test_values(backend: str, name: str, data: Any) -> None:
@@ -55,7 +56,7 @@ def test_values(backend: str, name: str, data: Any) -> None:
     drawn.close(name, ours.numpy(), theirs.numpy())
 
 
-@settings(max_examples=25)
+@examples(25)
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "nonzero"])
 @given(data=st.data())
 def test_gradients(backend: str, name: str, data: Any) -> None:
@@ -159,7 +160,7 @@ def test_listed_dtypes_are_taken_by_one_side_alone(backend: str, name: str, numb
     assert refused.count(True) == 1, "no longer differs: take it off the list"
 
 
-@settings(max_examples=60)
+@examples(60)
 @pytest.mark.parametrize("name", NAMES)
 @given(data=st.data())
 def test_what_one_refuses_the_other_refuses(backend: str, name: str, data: Any) -> None:

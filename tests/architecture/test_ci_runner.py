@@ -180,3 +180,32 @@ def test_the_runner_lists_its_jobs() -> None:
         [sys.executable, "ci/run_jobs.py", "list"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert "engine-tsan" in done.stdout
+
+
+def test_the_exploring_job_draws_with_the_day_as_seed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Other examples under another day, the same under the same, many more than by default."""
+    job = load_jobs(ROOT / "ci" / "heavy.toml")["explore"]
+    (step,) = job.steps
+    assert "--hypothesis-profile=explore" in step.text
+    (tmp_path / "conftest.py").write_text("import hypothesis_profiles\n")
+    (tmp_path / "test_drawn.py").write_text(
+        "import pathlib\nfrom hypothesis import given, strategies as st\n"
+        "from hypothesis_profiles import examples\n"
+        "@examples(3)\n@given(x=st.integers(0, 10**9))\ndef test_drawn(x):\n"
+        f"    with open({str(tmp_path / 'drawn')!r}, 'a') as file:\n        file.write(f'{{x}} ')\n"
+    )
+
+    def drawn(day: str, options: str) -> list[str]:
+        (tmp_path / "drawn").unlink(missing_ok=True)
+        monkeypatch.setenv("TENORA_DAY", day)
+        alone = f"-q -p no:cacheprovider --rootdir {tmp_path} -c /dev/null -o pythonpath={ROOT}/tests/helpers"
+        text = f"{alone} {options} {tmp_path}/test_drawn.py"
+        assert run_jobs.run_step(Step("pytest", text), 60, tmp_path / "report.xml") == Counts(1)
+        return (tmp_path / "drawn").read_text().split()
+
+    options = " ".join(word for word in step.text.split() if word.startswith("--hypothesis"))
+    first = drawn("20260102", options)
+    assert first == drawn("20260102", options) != drawn("20260103", options)
+    assert len(first) > 3 >= len(drawn("20260102", "")) == len(drawn("20260103", ""))
