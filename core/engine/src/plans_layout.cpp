@@ -95,9 +95,8 @@ void stack(Call& c) {
         copy_part(c.result[0].get(), c.in[k].tensor, dim, int64_t(k), true, c.backend);
 }
 
-// Pairs from the last dimension backwards, (before, after); negative amounts crop.
-void pad(Call& c) {
-    Tensor* x = tensor_in(c.infer, 0, "input");
+// The amounts of pad: for some of the last dimensions a pair.
+std::span<const int64_t> pad_amounts(Call& c, Tensor* x) {
     auto amounts = span_attr(c.infer, 0, "pad");
     std::string_view mode = string_attr(c.infer);
     if (!mode.empty() && mode != "constant")
@@ -107,13 +106,22 @@ void pad(Call& c) {
         refuse(c.infer, ErrorKind::Runtime, "shape", "wrong number of pad amounts: got ", amounts,
                ", expected pairs for at most ", x->rank(),
                " dimensions. Give (before, after) from the last dimension on.");
-    Scalar value = Scalar::from_float(0);
+    return amounts;
+}
+
+// The first number among the attributes; zero where none is given.
+Scalar pad_value(Call& c) {
     for (size_t i = 1; i < c.infer.attr.size(); ++i)
         if (uint8_t kind = c.infer.attr[i].kind;
-            kind == TNR_ATTR_SCALAR || kind == TNR_ATTR_F64 || kind == TNR_ATTR_I64) {
-            value = scalar_of(c.infer.attr[i]);
-            break;
-        }
+            kind == TNR_ATTR_SCALAR || kind == TNR_ATTR_F64 || kind == TNR_ATTR_I64)
+            return scalar_of(c.infer.attr[i]);
+    return Scalar::from_float(0);
+}
+
+// Pairs from the last dimension backwards, (before, after); negative amounts crop.
+void pad(Call& c) {
+    Tensor* x = tensor_in(c.infer, 0, "input");
+    std::span<const int64_t> amounts = pad_amounts(c, x);
     int64_t shape[kMaxRank], from[kMaxRank], inner[kMaxRank], to_shift = 0, from_shift = 0;
     size_t rank = size_t(x->rank());
     bool covers = true;
@@ -140,7 +148,7 @@ void pad(Call& c) {
         to_shift += before * out->strides()[i];
         from_shift += from[i] * x->strides()[i];
     }
-    if (!covers) fill(out, value);
+    if (!covers) fill(out, pad_value(c));
     LocalView source, target;
     source.reset(x, {inner, rank}, x->strides(), from_shift);
     target.reset(out, {inner, rank}, out->strides(), to_shift);

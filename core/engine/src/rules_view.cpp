@@ -299,6 +299,15 @@ int64_t items_consuming(Infer& c, std::span<const int64_t> code, int64_t* new_di
     return consuming;
 }
 
+// Where a number points in a dimension, counted from its front.
+int64_t place_of(Infer& c, const Source& s, int64_t dim, int64_t index) {
+    int64_t size = s.shape[size_t(dim)];
+    if (index < -size || index >= size)
+        refuse(c, ErrorKind::Index, "index", "index out of range: got ", index, ", expected ", -size, " to ",
+               size - 1, " for dimension ", dim, " of ", describe(s.t), ". Use an index inside it.");
+    return index < 0 ? index + size : index;
+}
+
 void basic_index(Infer& c) {
     Source s = source(c);
     auto code = span_attr(c, 0, "index");
@@ -325,16 +334,11 @@ void basic_index(Infer& c) {
                 push(m, 1, dim < s.rank ? s.shape[size_t(dim)] * s.strides[size_t(dim)] : 1);
                 i += 1;
                 break;
-            case 2: {
-                int64_t size = s.shape[size_t(dim)], index = code[i + 1];
-                if (index < -size || index >= size)
-                    refuse(c, ErrorKind::Index, "index", "index out of range: got ", index, ", expected ",
-                           -size, " to ", size - 1, " for dimension ", dim, " of ", describe(s.t),
-                           ". Use an index inside it.");
-                m.offset += (index < 0 ? index + size : index) * s.strides[size_t(dim++)];
+            case 2:
+                m.offset += place_of(c, s, dim, code[i + 1]) * s.strides[size_t(dim)];
+                ++dim;
                 i += 2;
                 break;
-            }
             default:
                 push_slice(c, m, s.shape[size_t(dim)], s.strides[size_t(dim)], code[i + 1], code[i + 2],
                            code[i + 3]);
