@@ -208,7 +208,7 @@ def _unpacked(lu: Any, pivots: Any) -> tuple[Any, Any, Any]:
     return permutation, lower, ops.triu(lu[..., :count, :])
 
 
-def _unpacked_of(lu: Any, pivots: Any) -> tuple[Any, Any, Any]:
+def _unpacked_of(lu: Any, pivots: Any, data: bool, order: bool) -> tuple[Any, Any, Any]:
     check_matrix("lu_unpack", lu.shape)
     if pivots.dtype != _engine.int32:
         raise refuse(
@@ -219,7 +219,9 @@ def _unpacked_of(lu: Any, pivots: Any) -> tuple[Any, Any, Any]:
         raise refuse(
             "lu_unpack", "shape of LU_pivots", tuple(pivots.shape), str(wanted), "Give those of LU_data."
         )
-    return _unpacked(lu, pivots)
+    permutation, lower, upper = _unpacked(lu, pivots)
+    empty = ops.zeros((0,), dtype=lu.dtype, device=lu.device)
+    return permutation if order else empty, lower if data else empty, upper if data else empty
 
 
 linalg_lu = op(
@@ -238,7 +240,9 @@ lu_unpack = op(
     "lu_unpack(LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True)"
     " -> (Tensor, Tensor, Tensor)",
     family=PARTS,
-    function=lambda LU_data, LU_pivots, unpack_data, unpack_pivots: _unpacked_of(LU_data, LU_pivots),
+    function=lambda LU_data, LU_pivots, unpack_data, unpack_pivots: _unpacked_of(
+        LU_data, LU_pivots, unpack_data, unpack_pivots
+    ),
     samples=lambda draw: [_factored(s) for s in oblong(draw)],
     oracle=lambda lu, pivots: stacked(lambda a, p: _unpack_oracle(a, p[0]), lu, pivots[..., None, :]),
     doc="P, L and U of a compact LU factorisation.",

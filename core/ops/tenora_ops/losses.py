@@ -9,7 +9,7 @@ from typing import Any
 from tenora_ops.families import BINARY
 from tenora_ops.formula import ops, sum_to
 from tenora_ops.lazy import np, special
-from tenora_ops.loss import LOSS, reduce_loss, reduced_loss, targets
+from tenora_ops.loss import LOSS, _spread, reduce_loss, reduced_loss, targets
 from tenora_ops.record import op
 from tenora_ops.samples import REALS, Domain, Draw, Sample, Samples, sample
 
@@ -233,6 +233,17 @@ def _gaussian(x: Any, y: Any, var: Any, full: bool, eps: Any, reduction: str) ->
     return reduce_loss(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)
 
 
+def _gaussian_gradient(
+    g: Any, x: Any, y: Any, var: Any, r: Any, full: bool, eps: Any, reduction: str
+) -> tuple[Any, Any, Any]:
+    """As PyTorch's: what eps replaces in var has the gradient of eps, so that it can grow again."""
+    kept, apart = ops.maximum(var, eps), x - y
+    g = _spread(g, apart, reduction)
+    slope = apart / kept
+    along = g * slope
+    return sum_to(along, x), sum_to(-along, y), sum_to(g * (1 / kept - slope * slope) * 0.5, var)
+
+
 def _gaussian_oracle(
     x: Any, y: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
@@ -252,6 +263,7 @@ gaussian_nll_loss = op(
         for i, s in enumerate(targets(draw))
     ],
     composite=_gaussian,
+    vjp=_gaussian_gradient,
     oracle=_gaussian_oracle,
     tolerance="normalised",
     doc="(log var + (x - y)^2 / var) / 2, var kept at eps or more; full adds log(2 pi) / 2.",

@@ -102,14 +102,16 @@ def _mean(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 
 def _product_gradient(g: Any, x: Any, r: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    """The product of the others: r / x, and by counting zeros where there are some."""
+    """The product of the others: r / x, and by counting zeros where there are some; of the numbers cast to dtype."""
+    given, x = x, x if dtype is None else ops.to(x, dtype)
     zero = ops.eq(x, 0)
     safe = ops.where(zero, 1, x)
     others = ops.unreduce(ops.prod(safe, dim, keepdim), x, dim, keepdim)
     zeros = ops.unreduce(ops.sum(zero, dim, keepdim), x, dim, keepdim)
     alone = ops.where(ops.eq(zeros, 1), others, 0)
     partial = ops.where(zero, alone, ops.where(ops.eq(zeros, 0), others / safe, 0))
-    return ops.unreduce(g if dtype is None else ops.to(g, x.dtype), x, dim, keepdim) * conj(partial)
+    gradient = ops.unreduce(g, x, dim, keepdim) * conj(partial)
+    return gradient if dtype is None else ops.to(gradient, given.dtype)
 
 
 def _product(row: Any) -> Any:
