@@ -41,7 +41,7 @@ def data(*shape: int, seed: int = 0) -> Any:
 
 
 def trained(f: Any, build: Any, steps: int = 4) -> list[np.ndarray]:
-    """Losses, then the gradients and state of the last step; in double precision, whose rounding stays far below 1e-9."""
+    """Losses, then the gradients and state of the last step; in double precision, which rounds far below 1e-9."""
     net = build(f).to(f.float64)
     with f.no_grad():
         for number, parameter in enumerate(net.parameters()):

@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import tenora
-import tenora_ops
 
 EXPONENTS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, math.inf)
 SIZES = ((1, 1, 1), (3, 65, 3), (5, 64, 1), (2, 130, 300), (70, 31, 4))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 JUDGES = {"oracle", "samples", "gradient_samples", "domain", "family"}
 LAZY_MODULE = "lazy"
+NO_ARRAYS = {"opt_einsum"}  # loaded lazily too, but it only plans: it sees shapes
 # Modules that consist of judges: whatever they define is called by oracles and samples.
 JUDGE_MODULES = {"lazy", "oracles", "samples"}
 JUDGE_SUFFIX = "_cases"  # so do modules of this name: oracles and samples of records that are made in a loop
@@ -45,7 +46,7 @@ def _read(source: str) -> Module:
         if isinstance(node, ast.ImportFrom) and node.module:
             origin = node.module.split(".")[-1]
             for alias in node.names:
-                if origin == LAZY_MODULE:
+                if origin == LAZY_MODULE and alias.name not in NO_ARRAYS:
                     module.lazy.add(alias.asname or alias.name)
                 else:
                     module.imports[alias.asname or alias.name] = (origin, alias.name)

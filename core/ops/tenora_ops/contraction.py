@@ -519,7 +519,8 @@ def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = COMPUTE_MODES[0
         )
     if x1.dtype.is_complex or x2.dtype.is_complex:
         raise RuntimeError(
-            f"[cdist] wrong dtype: got {x1.dtype} and {x2.dtype}, expected real numbers. Pass view_as_real(x).flatten(-2)."
+            f"[cdist] wrong dtype: got {x1.dtype} and {x2.dtype}, expected real numbers. Pass "
+            "view_as_real(x).flatten(-2)."
         )
     if not p >= 0:  # NaN is refused too
         raise RuntimeError(f"[cdist] p: got {p}, expected 0 or more. Use 2 for lengths.")

@@ -257,7 +257,9 @@ tensor_split = op(
 )
 
 
-def _declare_along(name: str, dim: int, least: int, doc: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+def _declare_along(
+    name: str, dim: int, least: int, doc: str, shapes: tuple[tuple[int, ...], ...], oracle: Callable[..., Any]
+) -> None:
     """tensor_split along a fixed dim of tensors of at least `least` dims; a vector has only its own."""
 
     def parts(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
@@ -272,7 +274,7 @@ def _declare_along(name: str, dim: int, least: int, doc: str, shapes: tuple[tupl
             sample(draw.array(*shape), where)
             for shape, where in zip(shapes, (3, 2, (1, 3), (1,), 2, 2), strict=True)
         ],
-        oracle=lambda x, where: tuple(getattr(np, name)(x, where)),
+        oracle=oracle,
         doc=doc,
         example=f"tenora.{name}(tenora.ones({', '.join(map(str, shapes[1]))}), 2)",
         method=True,
@@ -282,14 +284,17 @@ def _declare_along(name: str, dim: int, least: int, doc: str, shapes: tuple[tupl
 _declare_along(
     "hsplit", 1, 1, "tensor_split along dim 1 (dim 0 of vectors).",
     ((6,), (3, 4), (3, 4), (2, 3, 2), (2, 0), (1, 2, 1, 3, 2)),
+    lambda x, where: tuple(np.hsplit(x, where)),
 )  # fmt: skip
 _declare_along(
     "vsplit", 0, 2, "tensor_split along dim 0.",
     ((6, 1), (4, 3), (4, 3), (2, 3, 2), (0, 2), (2, 2, 1, 3, 2)),
+    lambda x, where: tuple(np.vsplit(x, where)),
 )  # fmt: skip
 _declare_along(
     "dsplit", 2, 3, "tensor_split along dim 2.",
     ((1, 2, 6), (2, 1, 4), (2, 1, 4), (2, 3, 2, 2), (2, 1, 0), (1, 2, 2, 3, 2)),
+    lambda x, where: tuple(np.dsplit(x, where)),
 )  # fmt: skip
 unbind = op(
     "unbind(input: Tensor, dim: int = 0) -> Tensor[]",
