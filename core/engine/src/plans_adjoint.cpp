@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "internal.h"
+#include "tenora/ring.h"
 
 namespace tenora {
 namespace {
@@ -100,7 +101,7 @@ class Memory {
         for (int64_t n : size_) empty_ = empty_ || n == 0;
         if (numel_) reach(shape_, own_, 0);
         if (!empty_) reach(size_, stride_, offset_);
-        if (high_ - low_ > int64_t(1) << 46)
+        if (high_ >= int64_t(1) << 46 || low_ <= -(int64_t(1) << 46))
             refuse(c.infer, ErrorKind::Runtime, "shape", "window leaves the storage: got elements ", low_,
                    " to ", high_, ". Correct size, stride or storage_offset.");
     }
@@ -116,19 +117,39 @@ class Memory {
     void window(Tensor* buffer, LocalView& view) const {
         view.reset(buffer, size_, stride_, empty_ ? 0 : offset_ - low_);
     }
-    void owner(Tensor* buffer, LocalView& view) const {
-        view.reset(buffer, shape_, own_, -low_);
-        if (may_overlap(view.get()))
+    void owner(Tensor* buffer, LocalView& view) const { view.reset(buffer, shape_, own_, -low_); }
+    void need_separate(const Tensor* like) const {
+        LocalView own;
+        own.reset(like, shape_, own_);
+        if (may_overlap(own.get()))
             refuse(c_.infer, ErrorKind::Runtime, "overlap",
-                   "a window on a tensor whose elements share memory has no gradient: got strides ", own_,
+                   "a window on a tensor whose elements share memory cannot be written: got strides ", own_,
                    ", expected separate elements. Clone the tensor first.");
+    }
+    // x by how many elements of the owner lie at each place: PyTorch's rule for what expanded elements get.
+    TensorRef shared(Tensor* x) const {
+        TensorRef places = buffer(x->dtype, x->device), ones = new_tensor(shape_, x->dtype, x->device);
+        LocalView own;
+        owner(places.get(), own);
+        fill(ones.get(), Scalar::from_int(1));
+        add_window(c_, own.get(), ones.get());
+        TensorRef counts = dense_copy(own.get(), c_.backend), result;
+        Operand in[] = {x, counts.get()};
+        const Op* div = find_op("div");
+        call_raw(need_core(div ? div->id : kNoOp, "div", c_.op.display()), in, {}, &result);
+        return result;
     }
 
   private:
     void reach(std::span<const int64_t> shape, std::span<const int64_t> strides, int64_t start) {
-        int64_t low = start, high = start;
-        for (size_t i = 0; i < shape.size(); ++i)
-            (strides[i] < 0 ? low : high) += (shape[i] - 1) * strides[i];
+        int64_t low = start, high = start, span;
+        for (size_t i = 0; i < shape.size(); ++i) {
+            int64_t& end = strides[i] < 0 ? low : high;
+            if (shape[i] < 0 || __builtin_mul_overflow(shape[i] - 1, strides[i], &span) ||
+                __builtin_add_overflow(end, span, &end))
+                refuse(c_.infer, ErrorKind::Runtime, "shape", "window is too large: got size ", shape,
+                       " and strides ", strides, ", expected elements that 64 bits count. Correct them.");
+        }
         low_ = std::min(low_, low);
         high_ = std::max(high_, high);
     }
@@ -160,6 +181,7 @@ void embed(Call& c) {
             add_or_copy(c, window.get(), g);
             memory.owner(buffer.get(), own);
             c.result[0] = dense_copy(own.get(), c.backend);
+            if (may_overlap(own.get())) c.result[0] = memory.shared(c.result[0].get());
             return;
         }
     }
@@ -175,7 +197,10 @@ TensorRef laid_out(Call& c, const Memory& memory, Tensor* x) {
     TensorRef buffer = memory.buffer(x->dtype, x->device);
     LocalView own;
     memory.owner(buffer.get(), own);
-    copy_into(own.get(), x, c.backend);
+    if (may_overlap(own.get()))
+        add_window(c, own.get(), memory.shared(x).get());
+    else
+        copy_into(own.get(), x, c.backend);
     return buffer;
 }
 
@@ -196,8 +221,9 @@ void write_window(Call& c) {
     Tensor *x = tensor_in(c.infer, 0, "input"), *src = tensor_in(c.infer, 1, "src");
     Memory memory(c, x);
     bool simple = memory.simple();
-    TensorRef buffer = simple ? dense_copy(x, c.backend) : laid_out(c, memory, x);
+    if (!simple) memory.need_separate(x);
     LocalView window, own;
+    TensorRef buffer = simple ? dense_copy(x, c.backend) : laid_out(c, memory, x);
     memory.window(buffer.get(), window);
     check_fits(c, src, window.get());
     copy_into(window.get(), src, c.backend);

@@ -235,12 +235,36 @@ slice_scatter = op(
 )
 
 
+def _check_window(input: Any, size: Any, stride: Any, storage_offset: int | None) -> None:
+    """The window lies in the memory of input; Python's numbers cannot overflow."""
+    low = high = input.storage_offset() if storage_offset is None else storage_offset
+    for n, step in zip(size, stride, strict=True):
+        if step < 0:
+            low += (n - 1) * step
+        else:
+            high += (n - 1) * step
+    last = input.untyped_storage().nbytes() // input.element_size() - 1
+    if low < 0 or (0 not in tuple(size) and high > last):
+        raise RuntimeError(
+            f"[as_strided_scatter] window leaves the memory: got elements {low} to {high}, expected 0 to {last}. "
+            "Correct size, stride or storage_offset."
+        )
+
+
 def _strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"[as_strided_scatter] sizes and strides differ in number: got {tuple(size)} and {tuple(stride)}, expected "
+            "as many of one as of the other. Give a stride for every size."
+        )
     if tuple(src.shape) != tuple(size):
         raise RuntimeError(
             f"[as_strided_scatter] src does not fit: got shape {tuple(src.shape)}, expected {tuple(size)}. Fit "
             "src to the window."
         )
+    if any(n > 1 and step == 0 for n, step in zip(input.shape, input.stride(), strict=True)):
+        input = ops.contiguous(input)  # elements that share a place get one each, as in PyTorch
+    _check_window(input, size, stride, storage_offset)
     start = 0 if storage_offset is None else storage_offset - input.storage_offset()
     steps = list(stride) if input.is_contiguous() else [*stride, *input.stride()]
     return ops.write_window(input, ops.to(src, input.dtype), size, steps, start)
