@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterable
@@ -209,10 +210,15 @@ def _declare_copies(
 ) -> None:
     name = declared.partition("(")[0]
     example = "[1, 4]" if "sizes" in name else "2"
+
+    @functools.wraps(parts)  # its signature: arguments by name, and what is said of wrong ones
+    def copied(*arguments: Any, **options: Any) -> tuple[Any, ...]:
+        return _copies(parts(*arguments, **options))
+
     op(
         f"unsafe_{declared} -> Tensor[]",
         family=PARTS,
-        python=lambda *arguments: _copies(parts(*arguments)),
+        python=copied,
         samples=samples,
         oracle=oracle,
         doc=f"As {name}, in memory of their own: each may be written.",
