@@ -146,17 +146,30 @@ void store_scalar(const Scalar& s, DType dtype, void* data) {
     }
 }
 
+// PyTorch's rule for numbers that are written into a tensor: an imaginary part must find room, a float must
+// lie within what integers hold; negative integers wrap once in unsigned dtypes.
 void check_range(std::string_view op, const Scalar& s, DType dtype) {
-    if (s.kind != Scalar::Kind::Int || !is_integral(dtype) || dtype == DType::Bool) return;
+    if (dtype == DType::Bool) return;
+    if (s.kind == Scalar::Kind::Complex && !is_complex(dtype) && s.imag != 0)
+        fail(ErrorKind::Runtime, "value", op,
+             text("value cannot be converted to ", dtype,
+                  " without overflow: got a complex number, expected a "
+                  "real one. Use a complex dtype."));
+    if (!is_integral(dtype) || s.kind == Scalar::Kind::Bool) return;
     int bits = int(size_of(dtype)) * 8;
-    bool is_unsigned = info(dtype).dl.code == 1;
+    bool is_unsigned = info(dtype).dl.code == 1, is_whole = s.kind == Scalar::Kind::Int;
     uint64_t largest = ~uint64_t(0) >> (64 - bits + !is_unsigned);
-    bool negative = s.i < 0 && !s.wide;
+    bool negative = is_whole && s.i < 0 && !s.wide;
     int64_t smallest = is_unsigned ? -int64_t(largest >> 1) - 1 : -int64_t(largest) - 1;
-    if (negative ? s.i >= smallest : uint64_t(s.i) <= largest) return;
+    double least = is_unsigned ? 0 : double(smallest), real = s.real();
+    if (is_whole ? (negative ? s.i >= smallest : uint64_t(s.i) <= largest)
+                 : (real >= least && real <= double(largest)))
+        return;
+    std::string given = !is_whole ? std::to_string(real)
+                        : s.wide  ? std::to_string(uint64_t(s.i))
+                                  : std::to_string(s.i);
     fail(ErrorKind::Runtime, "value", op,
-         text("value cannot be converted to ", dtype, " without overflow: got ",
-              s.wide ? std::to_string(uint64_t(s.i)) : std::to_string(s.i), ", expected ",
+         text("value cannot be converted to ", dtype, " without overflow: got ", given, ", expected ",
               is_unsigned ? std::string("0") : std::to_string(smallest), " to ", std::to_string(largest),
               ". Use a wider dtype."));
 }
