@@ -2,7 +2,7 @@
 
 - The edges are made from the record's own samples (`edges_of`), so each op is tried there whatever its author drew.
 - Where PyTorch answers, tenora answers with the same values, dtypes, shapes and first gradients. Where PyTorch refuses,
-  tenora answers or refuses with an error that names an op: neither crashes.
+  tenora answers or refuses with an error that names this op, or one of its `PARTS`: neither crashes.
 - `LENIENT` names what PyTorch takes and tenora refuses on purpose, with the reason; it is counted with what was not
   compared (`test_ops_parity.py`).
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -29,31 +30,133 @@ pytestmark = pytest.mark.oracle
 #: Ops of which PyTorch ends the process on empty input.
 CRASHES = {"lu_unpack", "pdist"}
 MOST = 3  # edges of a kind that are tried of one op
-_IMAGES = (
-    *[f"adaptive_{kind}_pool{n}d" for kind in ("avg", "max") for n in (1, 2, 3)],
-    *[f"adaptive_max_pool{n}d_with_indices" for n in (1, 2, 3)],
-    *[f"max_unpool{n}d" for n in (1, 2, 3)],
-    *[f"conv{n}d{how}" for n in (1, 2, 3) for how in ("", "_padding")],
-    *["conv_tbc", "batch_norm", "instance_norm", "grid_sample", "interpolate", "upsample"],
-)
-_ROWS = ("multi_margin_loss", "multilabel_margin_loss", "triplet_margin_loss", "pairwise_distance")
-_FRACTIONAL = [f"fractional_max_pool{n}d{how}" for n in (2, 3) for how in ("", "_with_indices")]
-#: What PyTorch takes and tenora refuses.
-LENIENT: dict[str, str] = {
-    **dict.fromkeys(_IMAGES, "tenora takes empty batches, not empty images or no channels"),
-    **dict.fromkeys((*_ROWS, "linalg_vander", "cov"), "a number is no row"),
-    **dict.fromkeys(_FRACTIONAL, "PyTorch reads no samples for an empty batch"),
-    **dict.fromkeys(("trapezoid", "cumulative_trapezoid"), "PyTorch reads no points without values"),
-    "scaled_dot_product_attention": "PyTorch reads no mask without queries",
-    "linalg_cond": "the condition of a matrix without elements is not 0",
-    "linalg_lstsq": "there is no rank without singular values",
-    "multinomial": "there is nothing to choose for without rows",
-    "index_add": "PyTorch reads no index of a tensor without elements",
-    "cholesky": "PyTorch takes matrices that are not square where they have no rows",
-    "adjoint": "PyTorch's adjoint of a number is deprecated",
-    "feature_alpha_dropout": "a number has no channels",
-    "segment_reduce": "PyTorch reads no lengths of data without elements",
+EMPTY_IMAGES = "tenora takes empty batches, not empty images or no channels"
+#: What PyTorch takes and tenora refuses, by op and edge; what is taken after all must leave it.
+LENIENT: dict[tuple[str, str], str] = {
+    **{
+        (name, "empty"): EMPTY_IMAGES
+        for name in (
+            *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "instance_norm", "grid_sample"),
+            *("conv1d", "conv1d_padding", "conv2d", "conv2d_padding"),
+        )
+    },
+    **{
+        (name, "0-d"): "a number is no row"
+        for name in (
+            *("multi_margin_loss", "multilabel_margin_loss", "triplet_margin_loss", "pairwise_distance"),
+            "linalg_vander",
+        )
+    },
+    ("adjoint", "0-d"): "PyTorch's adjoint of a number is deprecated",
+    ("linalg_lstsq", "empty"): "there is no rank without singular values",
+    ("index_add", "empty"): "PyTorch reads no index of a tensor without elements",
+    ("cholesky", "empty"): "PyTorch takes matrices that are not square where they have no rows",
 }
+#: Ops that leave it to a part of theirs to refuse, and the names that its errors have; to be shortened.
+PARTS: dict[str, set[str]] = {
+    **dict.fromkeys(["gumbel_softmax"], {"argmax", "softmax"}),
+    **dict.fromkeys(["polar"], {"mul"}),
+    **dict.fromkeys(["scatter_reduce"], {"scatter_add"}),
+    **dict.fromkeys(["masked_select"], {"where"}),
+    **dict.fromkeys(["split", "unsafe_split_with_sizes"], {"split_with_sizes"}),
+    **dict.fromkeys(["unsafe_chunk"], {"chunk"}),
+    **dict.fromkeys(["unsafe_split"], {"split"}),
+    **dict.fromkeys(["dist"], {"sub"}),
+    **dict.fromkeys(["index_reduce"], {"scatter_reduce", "scatter", "scatter_fold", "expand", "scatter_add"}),
+    **dict.fromkeys(["scatter_combined"], {"scatter_reduce", "scatter_add"}),
+    **dict.fromkeys(["div_mode"], {"floor_divide"}),
+    **dict.fromkeys(["trapezoid", "cumulative_trapezoid"], {"diff", "mul"}),
+    **dict.fromkeys(["take"], {"index"}),
+    **dict.fromkeys(["take_along_dim"], {"gather"}),
+    "index_fill": {"index_put"},
+    "index_copy": {"scatter"},
+    **dict.fromkeys(
+        [
+            "gcd",
+            "lcm",
+            "chebyshev_polynomial_t",
+            "shifted_chebyshev_polynomial_t",
+            "chebyshev_polynomial_u",
+            "shifted_chebyshev_polynomial_u",
+            "chebyshev_polynomial_v",
+            "shifted_chebyshev_polynomial_v",
+            "chebyshev_polynomial_w",
+            "shifted_chebyshev_polynomial_w",
+            "hermite_polynomial_h",
+            "hermite_polynomial_he",
+            "laguerre_polynomial_l",
+            "legendre_polynomial_p",
+            "binomial",
+        ],
+        {"add"},
+    ),
+    **dict.fromkeys(["bucketize"], {"searchsorted"}),
+    **dict.fromkeys(["instance_norm"], {"group_norm"}),
+    **dict.fromkeys(["rms_norm"], {"rms_norm_eps"}),
+    **dict.fromkeys(["normalize"], {"norm", "norm_power"}),
+    **dict.fromkeys(["diagonal_scatter"], {"diagonal"}),
+    **dict.fromkeys(["select_scatter"], {"select"}),
+    **dict.fromkeys(["slice_scatter"], {"slice"}),
+    **dict.fromkeys(["linalg_cholesky", "cholesky"], {"linalg.cholesky_ex"}),
+    **dict.fromkeys(["linalg_lu_factor", "linalg_lu", "lu"], {"linalg.lu_factor_ex"}),
+    **dict.fromkeys(["frobenius_norm"], {"softmax_shift"}),
+    **dict.fromkeys(["nuclear_norm", "linalg_norm_str"], {"linalg.matrix_norm"}),
+    **dict.fromkeys(["linalg_matrix_norm"], {"amin"}),
+    **dict.fromkeys(["linalg_cond_str", "linalg_inv_ex"], {"linalg.inv"}),
+    **dict.fromkeys(["linalg_lstsq"], {"amax"}),
+    **dict.fromkeys(["triangular_solve"], {"linalg.solve_triangular"}),
+    **dict.fromkeys(["linalg_solve_ex"], {"linalg.solve"}),
+    **dict.fromkeys(["logdet"], {"linalg.slogdet"}),
+    **dict.fromkeys(["cholesky_solve"], {"transpose", "linalg.solve_triangular"}),
+    **dict.fromkeys(["conv_tbc"], {"conv1d"}),
+    **dict.fromkeys(["corrcoef"], {"cov"}),
+}
+#: Ops of whose edges PyTorch takes none, or nothing is compared (test_ops_parity.py): they are only refused.
+REFUSED_ALONE = frozenset(
+    [
+        "addmv",
+        "affine_grid",
+        "allclose",
+        "as_strided_scatter",
+        "bilinear",
+        "bincount",
+        "conv1d_padding",
+        "conv2d",
+        "conv2d_padding",
+        "conv3d",
+        "conv3d_padding",
+        "conv_transpose2d",
+        "conv_transpose3d",
+        "cross_entropy",
+        "ctc_loss",
+        "diagonal_scatter",
+        "digamma",
+        "equal",
+        "fractional_max_pool2d",
+        "fractional_max_pool2d_with_indices",
+        "fractional_max_pool3d",
+        "fractional_max_pool3d_with_indices",
+        "grid_sample",
+        "gumbel_softmax",
+        "linalg_eig",
+        "linalg_eigh",
+        "linalg_eigvals",
+        "linalg_svd",
+        "linalg_tensorinv",
+        "multi_margin_loss",
+        "nll_loss",
+        "pixel_unshuffle",
+        "polygamma",
+        "segment_reduce",
+        "special_airy_ai",
+        "special_bessel_j0",
+        "special_bessel_j1",
+        "special_bessel_y0",
+        "special_bessel_y1",
+        "svd",
+        "upsample_bilinear",
+    ]
+)
 #: Edges at which PyTorch's results or gradients are left to chance, or wrong.
 DIFFERS = {
     ("multilabel_margin_loss", "empty"): "PyTorch returns memory that nobody wrote",
@@ -124,23 +227,58 @@ def answers(record: Record, sample: Sample) -> bool:
     return found is not None and all(isinstance(t, torch.Tensor) for t in parity.results_of(found))
 
 
-def at_the_edge(record: Record, what: str, sample: Sample, dtype: str) -> None:
+class Refused(Exception):
+    """Tenora's refusal of an edge, with the name that its error has."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+def own_names(record: Record) -> set[str]:
+    """What an error may call the op: by its name, a public one, or that of the op it is a form of."""
+    names = {record.name, record.public, record.short, record.display, record.renames}
+    names.add(record.renames.rsplit(".", 1)[-1])
+    return (names | {name.removesuffix("_with_indices") for name in names}) - {""}
+
+
+def refusal(record: Record, sample: Sample) -> Refused | None:
+    """How tenora refuses the call; None where it answers. An error that names no op is no refusal."""
+    try:
+        op_cases.call(record, sample)
+    except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as error:
+        named = re.match(r"\[([^\]\n]+)\] .", str(error))
+        assert named, f"{record.name}({sample}): {error}"
+        assert named[1] in own_names(record) | PARTS.get(record.name, set()), (
+            f"{record.name}({sample}): {error}"
+        )
+        return Refused(named[1])
+    return None
+
+
+def at_the_edge(record: Record, what: str, sample: Sample, dtype: str) -> Refused | None:
+    """Compares both answers; returns how tenora refuses, where PyTorch does too or is listed to be lenient."""
     where = f"{record.name}({sample}), {what}"
     if not answers(record, sample):
-        try:
-            op_cases.call(record, sample)
-        except (RuntimeError, IndexError, ValueError, TypeError, NotImplementedError) as error:
-            assert str(error).startswith("["), f"{where}: {error}"
-        raise parity.Uncompared("PyTorch refuses the edge")
+        return refusal(record, sample) or Refused("")
     if (record.name, what) in DIFFERS:
         raise parity.Uncompared(f"{record.name}: {DIFFERS[record.name, what]}")
-    if record.name in LENIENT:
-        try:
-            op_cases.call(record, sample)
-        except (RuntimeError, IndexError) as error:
-            assert str(error).startswith("["), f"{where}: {error}"
-            raise parity.Uncompared(f"{record.name}: {LENIENT[record.name]}") from error
+    if (record.name, what) in LENIENT and (refused := refusal(record, sample)):
+        raise parity.Uncompared(f"{record.name}: {LENIENT[record.name, what]}") from refused
     parity.one_case(record, dtype, sample, where, second=False)
+    return None
+
+
+def edges_to_try(record: Record, dtype: str) -> Iterator[tuple[str, Sample]]:
+    """At most `MOST` different edges of a kind."""
+    seen = set()
+    tried: collections.Counter[str] = collections.Counter()
+    for sample in op_cases.samples_of(record.name, dtype):
+        for what, edge in edges_of(sample):
+            if str(edge) not in seen and tried[what] < MOST:
+                seen.add(str(edge))
+                tried[what] += 1
+                yield what, edge
 
 
 @pytest.mark.parametrize("name", [name for name in parity.NAMES if name not in CRASHES])
@@ -149,24 +287,69 @@ def test_edges(name: str, backend: str, record_property: Callable[[str, object],
     dtypes = op_cases.dtypes_of(record)
     dtype = "float64" if "float64" in dtypes else dtypes[0]
     left_out: collections.Counter[str] = collections.Counter()
+    kinds, used, parts = set(), set(), set()
     compared = 0
-    seen = set()
-    tried: collections.Counter[str] = collections.Counter()
-    for sample in op_cases.samples_of(name, dtype):
-        for what, edge in edges_of(sample):
-            if str(edge) in seen or tried[what] >= MOST:
-                continue
-            seen.add(str(edge))
-            tried[what] += 1
-            try:
-                if (name, dtype) in parity.DIFFERS:
-                    raise parity.Uncompared(f"{name}: {parity.DIFFERS[name, dtype]}")
-                at_the_edge(record, what, edge, dtype)
-                compared += 1
-            except parity.Uncompared as reason:
-                left_out[str(reason)] += 1
+    for what, edge in edges_to_try(record, dtype):
+        kinds.add(what)
+        try:
+            if (name, dtype) in parity.DIFFERS:
+                raise parity.Uncompared(f"{name}: {parity.DIFFERS[name, dtype]}")
+            refused = at_the_edge(record, what, edge, dtype)
+            compared += refused is None
+            if refused:
+                left_out["PyTorch refuses the edge"] += 1
+                parts.add(refused.name)
+        except parity.Uncompared as reason:
+            left_out[str(reason)] += 1
+            compared += isinstance(reason, parity.Ungraded)
+            if isinstance(reason.__cause__, Refused):
+                used.add(what)
+                parts.add(reason.__cause__.name)
     record_property("compared", compared)
     record_property("not_compared", json.dumps(left_out))
+    assert used == {what for op, what in LENIENT if op == name}, f"{name}: no longer refused: shorten LENIENT"
+    assert name not in PARTS or parts & PARTS[name], f"{name}: names itself now: shorten PARTS"
+    if kinds and has_counterpart(record):
+        assert bool(compared) != (name in REFUSED_ALONE), (
+            f"{name}: {compared} compared, not: {dict(left_out)}"
+        )
+
+
+def has_counterpart(record: Record) -> bool:
+    try:
+        parity.counterpart(record)
+    except parity.Uncompared:
+        return False
+    return True
+
+
+def test_a_difference_at_an_edge_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A wrong answer where PyTorch answers; another op's name, or none, where it refuses."""
+    record = tenora_ops.record("mm")
+    matrices = op_cases.samples_of("mm", "float64")[0]
+    vectors = mapped(matrices, lambda a: a[0])
+    assert at_the_edge(record, "0-d", vectors, "float64") is not None
+
+    def put(function: Any) -> None:
+        monkeypatch.setitem(tenora_ops.REGISTERED, "mm", function)
+
+    def refusing(text: str) -> Callable[..., Any]:
+        def refuse(*arguments: Any) -> Any:
+            raise RuntimeError(text)
+
+        return refuse
+
+    put(lambda a, b: (a @ b) * 2)
+    with pytest.raises(AssertionError):
+        at_the_edge(record, "0-d", matrices, "float64")
+    for text in ("[add] shapes do not fit", "formula and rules disagree", "[mm]"):
+        put(refusing(text))
+        with pytest.raises(AssertionError):
+            at_the_edge(record, "0-d", vectors, "float64")
+
+
+def test_listed_edges_exist() -> None:
+    assert {name for name, _ in (*LENIENT, *DIFFERS)} | set(PARTS) | REFUSED_ALONE <= set(parity.NAMES)
 
 
 def test_edges_are_edges() -> None:
