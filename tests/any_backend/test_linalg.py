@@ -211,3 +211,9 @@ def test_transforms_of_every_length(n: int, backend: str) -> None:
     close(tenora.fft.ifft(tenora.fft.fft(x)).numpy(), a, "float64")
     close(tenora.fft.irfft(tenora.fft.rfft(x.real.clone()), n).numpy(), a.real, "float64")
     assert np.abs(tenora.fft.fft(x.to(tenora.complex64)).numpy() - np.fft.fft(a)).max() < 1e-5 * n
+
+
+def test_quarter_turns_are_exact(backend: str) -> None:
+    """A sum of whole numbers over quarter turns is whole."""
+    assert tenora.fft.fft(tenora.arange(4)).tolist() == [6, -2 + 2j, -2, -2 - 2j]
+    assert tenora.fft.fft(tenora.ones(8)).tolist() == [8, 0, 0, 0, 0, 0, 0, 0]

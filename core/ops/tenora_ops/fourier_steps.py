@@ -23,10 +23,14 @@ def roots(like: Any, numbers: Any, period: int, inverse: bool) -> Any:
     angle = ops.to(numbers % period, _engine.float64) * ((2.0 if inverse else -2.0) * math.pi / period)
     real = real_dtype(like.dtype)
     cosine, sine = (
-        ops.to(ops.to(ops.cos(angle), real), like.dtype),
-        ops.to(ops.to(ops.sin(angle), real), like.dtype),
+        ops.to(ops.to(_exact_zeros(part), real), like.dtype) for part in (ops.cos(angle), ops.sin(angle))
     )
     return cosine + sine * 1j
+
+
+def _exact_zeros(parts: Any) -> Any:
+    """Zero at the quarter turns, where rounded angles give 1e-16: what is not zero is at least 1 / period."""
+    return ops.where(ops.lt(ops.abs(parts), 1e-15), 0, parts)
 
 
 def largest_factor(n: int) -> int:
