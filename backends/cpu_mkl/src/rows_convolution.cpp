@@ -7,7 +7,7 @@
 //   - The gradient for the input is a convolution with the turned kernel where the stride is 1; else a
 //     product whose columns are added to their windows. So too where a weight is infinite or NaN: the zeros
 //     around the turned convolution are no elements of y, and 0 * inf would be NaN.
-//   - The zeros around x are elements: an infinite weight makes NaN of them (as im2col does everywhere).
+//   - The zeros around x are elements, in every group: an infinite weight makes NaN of them.
 //   - One input channel per group: depthwise.h.
 #include <limits>
 

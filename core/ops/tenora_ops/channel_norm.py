@@ -198,9 +198,9 @@ def _batch_norm(
             f"[batch_norm] one value per channel: got {list(input.shape)}, expected more in training. "
             "Pass a larger batch, or training=False."
         )
-    if running_mean is not None or running_var is not None:
+    if input.numel() and (running_mean is not None or running_var is not None):  # no batch, nothing to follow
         with _engine.no_grad():
-            mean, squares, count = _moments(ops.reshape(x, (x.shape[0], x.shape[1], -1)))
+            mean, squares, count = _moments(ops.reshape(x, (x.shape[0], x.shape[1], size // x.shape[0])))
             _follow(running_mean, mean, momentum)
             _follow(running_var, squares * (count / max(count - 1, 1)), momentum)
     return ops.to(ops.batch_norm_train(x, w, b, eps), input.dtype)

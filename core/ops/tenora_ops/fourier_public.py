@@ -120,6 +120,15 @@ CREATION = Family("fft", "", "", "", lambda draw: [], ("float32",), tolerance="f
 
 
 def _frequencies(n: int, d: float, dtype: Any, device: Any, half: bool) -> Any:
+    name = "fft.rfftfreq" if half else "fft.fftfreq"
+    if n < 0:
+        raise RuntimeError(
+            f"[{name}] n: got {n}, expected 0 or more. Pass the number of points that are transformed."
+        )
+    if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+        raise RuntimeError(
+            f"[{name}] dtype: got {dtype}, expected a floating or complex one. Choose one of these."
+        )
     count = n // 2 + 1 if half else n
     place = ops.iota(0, 1, count, dtype=_engine.int64, device=device)
     if not half:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -249,12 +250,34 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> 
             f"[index_add] source does not fit: got shape {tuple(source.shape)}, expected {tuple(wanted)}. "
             "Give a slice for every index."
         )
-    if not source.numel():
-        ops.index_select(input, dim, index)  # refuses an index beyond the dim, which nothing else would read
-    if not input.ndim:
-        whole = _add_rows(ops.reshape(input, (1,)), 0, index, ops.reshape(source, (-1,)) * alpha)
-        return ops.reshape(whole, ())
-    return _add_rows(input, dim, index, source * alpha)
+    if source.dtype != input.dtype:
+        raise RuntimeError(
+            f"[index_add] wrong dtype of source: got {source.dtype}, expected {input.dtype} like input. "
+            "Cast it with .to(...)."
+        )
+    scaled = source * _factor(alpha, input.dtype)
+    try:
+        if not source.numel():
+            ops.index_select(input, dim, index)  # nothing else would read an index beyond the dim
+        if not input.ndim:
+            whole = _add_rows(ops.reshape(input, (1,)), 0, index, ops.reshape(scaled, (-1,)))
+            return ops.reshape(whole, ())
+        return _add_rows(input, dim, index, scaled)
+    except IndexError as error:  # by the op's own name
+        raise type(error)("[index_add]" + str(error).partition("]")[2]) from None
+
+
+def _factor(alpha: Any, dtype: Any) -> Any:
+    """alpha as a number of the dtype: whole for integers, as PyTorch has it."""
+    if dtype == _engine.bool:
+        return bool(alpha)
+    if dtype.is_floating_point or dtype.is_complex or isinstance(alpha, int):
+        return alpha
+    if not math.isfinite(alpha):
+        raise RuntimeError(
+            f"[index_add] alpha: got {alpha}, expected a finite number for {dtype}. Choose one."
+        )
+    return int(alpha)
 
 
 index_add = op(

@@ -316,6 +316,8 @@ def _cond(A: Any, p: Any) -> Any:
     check_matrix("linalg.cond", A.shape)
     if p is None or p in (2, -2):
         values = ops.linalg_svdvals(A)
+        if not values.shape[-1]:
+            return ops.sum(values, -1)  # 0, as PyTorch has it
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
     inverse, info = ops.inverse_matrices(A)

@@ -50,7 +50,7 @@ def _feature_dropout(input: Any, p: float, training: bool) -> Any:
     if not training:
         return input
     kept = _kept("feature_dropout", input, p, True)
-    return ops.where(kept, input * (1.0 / max(1.0 - p, 1e-30)), 0)
+    return ops.where(kept, input * (1.0 / max(1.0 - p, 1e-30)), input * 0)  # NaN stays NaN
 
 
 feature_dropout = op(
@@ -71,7 +71,7 @@ def _alpha(op_name: str, x: Any, p: float, training: bool, whole_channels: bool)
     if p == 1.0:
         return x * 0
     scale = 1.0 / math.sqrt((1.0 - p) * (1.0 + p * FLOOR**2))
-    return ops.where(kept, x, FLOOR) * scale - scale * FLOOR * p
+    return ops.where(kept, x, x * 0 + FLOOR) * scale - scale * FLOOR * p
 
 
 def _alpha_dropout(input: Any, p: float, training: bool) -> Any:

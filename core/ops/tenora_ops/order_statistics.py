@@ -68,9 +68,8 @@ def _lower_middle_of_numbers(row: Any) -> Any:
 
 def _whole_tensor(input: Any, place_of: Any) -> Any:
     if not input.numel():
-        return ops.full(
-            (), math.nan if input.dtype.is_floating_point else 0, dtype=input.dtype, device=input.device
-        )
+        nothing = ops.full((), math.nan, dtype=_engine.float64, device=input.device)
+        return ops.to(nothing, input.dtype)  # of integers too what NaN becomes of them
     return _picked("median", ops.reshape(input, (-1,)), 0, False, place_of)[0]
 
 

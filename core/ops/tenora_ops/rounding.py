@@ -99,6 +99,7 @@ div_mode = op(
     example="tenora.div(tenora.tensor([7, -7]), 2, rounding_mode='trunc')",
     public="div",
     method=True,
+    inplace="div_",
     out=True,
 )
 

@@ -252,11 +252,15 @@ random_range = op(
 
 
 # ---- normal numbers of given means and deviations ----
+def _need_deviation(std: Any) -> None:
+    """Refuses a negative number and NaN, and a tensor with such elements."""
+    if not (std >= 0 if is_number(std) else bool(ops.all(ops.ge(std, 0)))):
+        got = std if is_number(std) else "negative elements or NaN"
+        raise RuntimeError(f"[normal] std: got {got}, expected what is not negative. Take absolute values.")
+
+
 def _normal_of(mean: Any, std: Any, generator: Any) -> Any:
-    if not is_number(std) and bool(ops.any(ops.lt(std, 0))) or is_number(std) and std < 0:
-        raise RuntimeError(
-            "[normal] std is wrong: got negative elements, expected none. Take absolute values."
-        )
+    _need_deviation(std)
     like = ops.add(mean, std)
     _check_floating("normal", like.dtype, complex_too=True)
     return _scaled(tuple(like.shape), mean, std, generator, like.dtype, like.device)
@@ -271,6 +275,7 @@ def _scaled(size: Any, mean: Any, std: Any, generator: Any, dtype: Any, device: 
 
 
 def _normal_size(mean: float, std: float, size: Any, generator: Any, dtype: Any, device: Any) -> Any:
+    _need_deviation(std)
     return _scaled(size, mean, std, generator, dtype or _engine.default_dtype(), device)
 
 

@@ -226,7 +226,7 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
             f"[multinomial] num_samples: got {num_samples} of {input.shape[-1]} categories, expected no more without "
             "replacement. Pass replacement=True."
         )
-    if int(ops.amin(ops.sum(ops.gt(input, 0), -1))) < num_samples:
+    if input.numel() and int(ops.amin(ops.sum(ops.gt(input, 0), -1))) < num_samples:
         raise RuntimeError(
             f"[multinomial] too few categories: got fewer than {num_samples} positive weights in a row, expected as "
             "many without replacement. Pass replacement=True."

@@ -185,4 +185,10 @@ __all__ = [
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
-__all__ += [name for name in __dir__() if not name.startswith("_") and name not in __all__]
+# Above is what this file imports, in the one form that type checkers read; the ops are named by their records.
+__all__ += sorted(
+    {
+        *tenora_ops.loaded_functions("nn.functional"),
+        *tenora_ops.later.function_names("nn.functional."),
+    }.difference(__all__)
+)
