@@ -6,7 +6,9 @@ Expected values: the series of P, or the integral, in arithmetic of 50 and 360 d
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,3 +101,16 @@ def test_steps_that_run_out_give_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     a, x = (tenora.tensor([v], dtype=tenora.float64) for v in (100.0, 101.0))
     assert math.isnan(incomplete_gamma.regularised(a, x, True).item())
     assert math.isnan(incomplete_gamma.regularised(x, a, False).item())
+
+
+def test_the_kernel_has_the_same_tables() -> None:
+    """Temme's coefficients stand in core's Python and in cpu_mkl's C++: the same numbers to the last bit."""
+    text = (Path(__file__).parents[2] / "backends/cpu_mkl/src/rows_functions.cpp").read_text()
+    tables = re.findall(r"static constexpr double k(\d)\[\] = \{([^}]*)\};", text)
+    assert [int(place) for place, _ in tables] == list(range(len(incomplete_gamma.TEMME)))
+    assert tuple(tuple(map(float, row.split(","))) for _, row in tables) == incomplete_gamma.TEMME
+    limits = dict(re.findall(r"\b(kLarge|kNear) = ([\d.]+)", text))
+    assert {name: float(value) for name, value in limits.items()} == {
+        "kLarge": incomplete_gamma.LARGE,
+        "kNear": incomplete_gamma.NEAR,
+    }
