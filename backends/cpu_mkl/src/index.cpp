@@ -173,10 +173,11 @@ struct Positions {
     const DLTensor& indexed;
     int first, count;  // index tensors in[first] .. in[first + count - 1], all of one shape
 
-    int32_t check() const {
+    int32_t check(bool from_the_end = true) const {
         for (int k = 0; k < count; ++k) {
             const int64_t size = indexed.shape[k];
-            const int32_t status = check_indices(call, *call->in[first + k], -size, k, size);
+            const int32_t status =
+                check_indices(call, *call->in[first + k], from_the_end ? -size : 0, k, size);
             if (status != TNR_OK) return status;
         }
         return TNR_OK;
@@ -227,10 +228,12 @@ struct Positions {
     }
 };
 
+// `index` counts negative places from the end; `index_select` refuses them.
+template <bool kFromTheEnd>
 int32_t run_index(const tnr_call* call) {
     const DLTensor &x = *call->in[0], &out = *call->out[0];
     const Positions positions{call, x, 1, call->n_in - 1};
-    const int32_t status = positions.check();
+    const int32_t status = positions.check(kFromTheEnd);
     if (status != TNR_OK || count_of(out) == 0) return status;
     const int lead = positions.shape().ndim, rest = x.ndim - positions.count;
     const int64_t* rest_shape = x.shape + positions.count;
@@ -328,7 +331,8 @@ void add_indexing(Kernels& kernels) {
     add_kernel(kernels, "gather", run_gather, TNR_MASK_ALL, kAnyLayout);
     add_kernel(kernels, "scatter", run_scatter, TNR_MASK_ALL, kAnyLayout | TNR_KERNEL_INPLACE);
     add_kernel(kernels, "scatter_add", run_scatter_add, TNR_MASK_ALL, kAnyLayout | TNR_KERNEL_INPLACE);
-    add_kernel(kernels, "index", run_index, TNR_MASK_ALL, kAnyLayout);
+    add_kernel(kernels, "index_select", run_index<false>, TNR_MASK_ALL, kAnyLayout);
+    add_kernel(kernels, "index", run_index<true>, TNR_MASK_ALL, kAnyLayout);
     add_kernel(kernels, "index_put", run_index_put, TNR_MASK_ALL, kAnyLayout | TNR_KERNEL_INPLACE);
 }
 

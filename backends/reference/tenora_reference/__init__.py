@@ -107,6 +107,7 @@ _OTHERS: dict[str, tuple[Kernel, tuple[str, ...]]] = {
     "scatter_add": (index.scatter_add, dtypes.EVERY),
     "index": (index.index, dtypes.EVERY),
     "index_put": (index.index_put, dtypes.EVERY),
+    "index_select": (index.index_select, dtypes.EVERY),
     "matmul": (linalg.matmul, dtypes.EVERY),
     "sort": (sort.sort, dtypes.REALS),
 }

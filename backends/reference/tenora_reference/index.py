@@ -73,6 +73,12 @@ def index(input: Array, *indices: Array, out: Array) -> None:
     np.copyto(out, input[indices])
 
 
+def index_select(input: Array, index: Array, *, out: Array) -> None:
+    """input[index]: as `index` with one dimension, and places from 0 on."""
+    _check(index, input.shape[0], 0, 0)
+    np.copyto(out, input[index])
+
+
 @silent
 def index_put(input: Array, values: Array, *indices: Array, accumulate: bool = False, out: Array) -> None:
     """out[indices...] = values, or += with `accumulate`; `out` already holds `input`."""

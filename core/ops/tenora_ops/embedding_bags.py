@@ -12,6 +12,7 @@ from typing import Any
 from tenora_engine import _engine
 from tenora_ops.channel_norm import widened
 from tenora_ops.formula import ops
+from tenora_ops.index import rows_of
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import FLOATING, REALS, Draw, Sample, sample
@@ -39,7 +40,7 @@ def _row_gradient(g: Any, index: Any, weight: Any, padding_idx: Any, scale_grad_
 embedding_rows = op(
     "embedding_rows(input: Tensor, weight: Tensor, padding_idx: int, scale_grad_by_freq: bool) -> Tensor",
     family=ROWS,
-    composite=lambda index, weight: ops.index(weight, [index]),
+    composite=lambda index, weight: rows_of(index, weight),
     vjp=lambda g, index, weight, r, padding_idx, scale_grad_by_freq: (
         None,
         _row_gradient(g, index, weight, padding_idx, scale_grad_by_freq),

@@ -210,13 +210,23 @@ scatter_add = op(
     inplace=True,
     out=True,
 )
+
+
+def _index_select(input: Any, dim: int, index: Any) -> Any:
+    """By gather, which takes no negative indices either."""
+    dim = wrap_dim("index_select", dim, input.ndim)
+    at = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
+    places = ops.reshape(ops.to(index, _engine.int64), [n if d == dim else 1 for d, n in enumerate(at)])
+    return ops.gather(input, dim, ops.expand(places, at))
+
+
 index_select = op(
     "index_select(input: Tensor, dim: int, index: Tensor) -> Tensor",
     family=READ,
     dtype="indexing",
     shape="index_select",
     prepare="index_select",
-    kernel="index",
+    function=_index_select,
     samples=selections,
     vjp=lambda g, x, index, r, dim: (_add_rows(ops.zeros_like(x), dim, index, g), None),
     oracle=lambda x, dim, index: (
@@ -547,11 +557,19 @@ topk = op(
     result=("values", "indices"),
     out=True,
 )
+
+
+def rows_of(index: Any, weight: Any) -> Any:
+    """weight[index] for indices from 0 on: a negative one names no row."""
+    rows = ops.index_select(weight, 0, ops.reshape(index, (-1,)))
+    return ops.reshape(rows, index.shape + (weight.shape[1],))
+
+
 embedding = op(
     "embedding(input: Tensor, weight: Tensor) -> Tensor",
     family=DEPENDENT,
     dtypes=FLOATING,
-    composite=lambda index, weight: ops.index(weight, [index]),
+    composite=rows_of,
     samples=lambda draw: [
         sample(draw.indices(5, *shape), draw.array(5, 3))
         for shape in ((4,), (2, 3), (), (0,), (2, 1, 2), (1, 2, 1, 2))

@@ -147,8 +147,11 @@ def _index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
             f"[index_copy] source does not fit: got {source.dtype} {tuple(source.shape)}, expected {input.dtype} "
             f"{tuple(wanted)}. Give a slice for every index."
         )
-    source = ops.reshape(source, wanted)
-    return _rows(input, dim, index, ops.transpose(source, 0, dim))
+    places = ops.reshape(ops.to(index, _engine.int64), [n if d == dim else 1 for d, n in enumerate(wanted)])
+    written = ops.scatter(
+        ops.reshape(input, input.shape or (1,)), dim, ops.expand(places, wanted), ops.reshape(source, wanted)
+    )
+    return written if input.ndim else ops.reshape(written, ())
 
 
 index_copy = op(

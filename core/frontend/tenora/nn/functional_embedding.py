@@ -37,6 +37,10 @@ def embedding(
     """
     if max_norm is not None:
         _bound(weight, input, max_norm, norm_type)
+    if weight.ndim != 2:
+        raise RuntimeError(
+            f"[embedding] weight: got {weight.ndim} dimensions, expected 2, (rows, features). Pass a matrix."
+        )
     if padding_idx is None and not scale_grad_by_freq:
         return tenora_ops.embedding(input, weight)
     return tenora_ops.embedding_rows(
