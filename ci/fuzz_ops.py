@@ -7,7 +7,8 @@
   and wild ones (`fuzz_arguments.py`). Results are differentiated, often twice.
 - A failure is: a worker that dies or hangs (the call is named, the rest goes on in a new worker), an exception that
   says the implementation went wrong, a message that does not begin with `[op]`, an operand that changed, a target
-  that changed though the call was refused, objects or memory left alive, a face that never answered.
+  that changed though the call was refused, an operand beside the target or one that backward changed, objects or
+  memory left alive (again when the calls of the face are repeated), a face that never answered, or on one backend.
 - Workers are processes with a limit on memory; each writes down the call it is about to make.
 - The seed is the day's unless given, and is printed. With it, `--only FACE --call N` repeats one call.
 """
@@ -35,6 +36,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fuzz_arguments import WATCHED, Arguments, Call, OddError, api, tensors_in
 from fuzz_faces import Face, faces
 from tenora_engine import _engine
@@ -46,6 +49,7 @@ BUGS = (SystemError, AssertionError, UnicodeError, RecursionError, NameError, Un
 LIBC = ctypes.CDLL(None)
 CLEAR = re.compile(r"\[[^\]\n]+\] .")
 SHOWN = 3  # failures of a face that are printed
+ENOUGH = 50  # calls of which a backend answers one, if another does
 LONG = 5000  # letters that nobody reads in a message
 #: Faces that no call reaches here, and why.
 UNANSWERED = {
@@ -109,6 +113,14 @@ def print_of(tensor: Any) -> tuple[Any, ...]:
     return (tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.requires_grad, contents)
 
 
+def beside(tensors: list[Any]) -> list[Any]:
+    """The operands of an in-place call that share no memory with its target, the first: it must leave them alone."""
+    if not tensors:
+        return []
+    target = tensors[0].detach().numpy()
+    return [t for t in tensors[1:] if not np.may_share_memory(target, t.detach().numpy())]
+
+
 def judge(error: Exception, face: Face, call: Call) -> str:
     """What is wrong with an exception, "" if nothing is."""
     text = str(error)
@@ -146,18 +158,21 @@ def one_call(face: Face, number: int, seed: str, log: Log, tally: Tally) -> None
     tensors = [t for v in (*call.positional, *call.options.values()) for t in tensors_in(v)]
     keeps = face.keeps and not face.inplace and "out" not in call.options
     watched = tensors if keeps else tensors[:1] if face.inplace else []
-    before = [print_of(t) for t in watched]
+    apart = beside(tensors) if face.inplace else watched
+    before, others = [print_of(t) for t in watched], [print_of(t) for t in apart]
     answered, problem = False, ""
     try:
         result = face.invoke(call, draw)
         answered = True
-        if not face.inplace and [print_of(t) for t in watched] != before:
+        if [print_of(t) for t in apart] != others:
             problem = "an operand changed"
         differentiate(call, result, draw)
     except Exception as error:
         problem = problem or judge(error, face, call)
         if not answered and [print_of(t) for t in watched] != before:
             problem = problem or f"refused, but an operand changed: {ascii(str(error))[:200]}"
+    if not problem and [print_of(t) for t in apart] != others:
+        problem = "an operand changed in backward" if answered else "refused, but an operand changed"
     tally.answered += answered
     tally.refused += not answered
     if problem:
@@ -218,9 +233,21 @@ def pages(column: int) -> int:
 
 
 def held() -> int:
-    """Bytes of memory of this process, when the engine has given back what it keeps."""
+    """Bytes of memory of this process, when the engine and the C library have given back what they keep."""
+    gc.collect()
     _engine.empty_cache()
+    LIBC.malloc_trim(0)
     return pages(1)
+
+
+def leaked(face: Face, numbers: range, seed: str, hang: int, log: Log) -> int:
+    """Bytes by which the process grows when the calls of a face are made again: caches were filled the first time."""
+    before = held()
+    for number in numbers:
+        signal.alarm(hang)
+        one_call(face, number, seed, log, Tally())
+        signal.alarm(0)
+    return held() - before
 
 
 def printed(path: str, seen: int) -> tuple[int, str]:
@@ -248,8 +275,14 @@ def work(arguments: argparse.Namespace) -> None:
         for number in range(arguments.start, arguments.stop):
             face, log.face = everything[number], number
             begin = arguments.first if number == arguments.start else 0
-            tally = try_face(face, arguments.numbers[begin:], arguments.seed, arguments.hang, log)
-            grown = held() - first
+            numbers, start = arguments.numbers[begin:], held()
+            tally = try_face(face, numbers, arguments.seed, arguments.hang, log)
+            grown, limit = held() - first, arguments.face_growth << 20
+            if held() - start > limit:
+                again = leaked(face, numbers, arguments.seed, arguments.hang, log)
+                if again > limit:
+                    tally.failures.append(f"{face.name}: memory grows by {again >> 20} MiB each time")
+                    grown = held() - first
             if grown > arguments.growth << 20:
                 tally.failures.append(f"{face.name}: memory grew by {grown >> 20} MiB")
                 first += grown
@@ -278,8 +311,8 @@ def drive(arguments: argparse.Namespace, backend: str, start: int, stop: int, lo
     while start < stop:
         command = [sys.executable, __file__, "--worker", "--backend", backend, "--log", str(log)]
         command += ["--start", str(start), "--stop", str(stop), "--first", str(first)]
-        for name in ("repeat", "seed", "hang", "growth"):
-            command += [f"--{name}", str(getattr(arguments, name))]
+        for name in ("repeat", "seed", "hang", "growth", "face_growth"):
+            command += [f"--{name.replace('_', '-')}", str(getattr(arguments, name))]
         command += ["--only", arguments.only] if arguments.only else []
         command += ["--call", str(arguments.call)] if arguments.call is not None else []
         command += ["--also", *arguments.also] if arguments.also else []
@@ -350,6 +383,14 @@ def report(arguments: argparse.Namespace, names: list[str], found: dict[tuple[st
         if not answered and name not in UNANSWERED and arguments.call is None:
             failures += 1
             print(f"FAILED {name}: never answered")
+        silent = [
+            b
+            for b, t in zip(arguments.backend, tallies, strict=True)
+            if t.refused >= ENOUGH > t.answered == 0
+        ]
+        if answered and silent and arguments.call is None:
+            failures += 1
+            print(f"FAILED {name}: never answered on {', '.join(silent)}")
     slow = sorted(((t.slowest, key, t) for key, t in found.items()), key=lambda item: -item[0])[:5]
     for seconds, (backend, number), tally in slow:
         print(f"slow: {seconds:.1f} s, [{backend}] {names[number]} call {tally.slowest_call}")
@@ -371,6 +412,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="workers at a time")
     parser.add_argument("--hang", type=int, default=60, help="seconds that one call may take")
     parser.add_argument("--growth", type=int, default=500, help="MiB that a worker may hold beyond its start")
+    parser.add_argument(
+        "--face-growth", type=int, default=4, help="MiB by which the calls of a face may grow it twice"
+    )
     parser.add_argument("--also", nargs="*", default=[], help="Python files whose FACES are called too")
     parser.add_argument("--only", help="a face's name, or a part of names")
     parser.add_argument("--call", type=int, help="only the call of this number")

@@ -32,8 +32,28 @@ def write_and_refuse(call, draw):
     call.positional[0].add_(1)
     raise RuntimeError("[seeded] refused: got this, expected that.")
 
+def write_beside(call, draw):
+    call.positional[1].add_(1)
+
+def write_in_backward(call, draw):
+    x = call.positional[0]
+    y = x * 2
+    y.register_hook(lambda g: x.detach().add_(1) and None)
+    return y
+
+def once(call, draw):
+    if not CACHE:
+        CACHE.append(np.ones(1 << 20))
+
+def on_one_backend(call, draw):
+    if api.current_backend() != "reference":
+        raise RuntimeError("[seeded] refused: got this, expected that.")
+
+CACHE = []
+
 def face(name, invoke, **told):
-    return Face(f"seeded {name}", lambda draw: Call([api.zeros(3)], {}), invoke, **told)
+    drawn = lambda draw: Call([api.zeros(3, requires_grad=name == "backward"), api.zeros(3)], {})
+    return Face(f"seeded {name}", drawn, invoke, **told)
 
 FACES = [
     face("crash", crash),
@@ -41,6 +61,11 @@ FACES = [
     face("leak", lambda call, draw: KEPT.append(api.ones(3))),
     face("reference", lambda call, draw: KEPT.append(WATCHED[0])),
     face("growth", lambda call, draw: KEPT.append(np.ones(2 << 20))),
+    face("memory", lambda call, draw: KEPT.append(np.ones(1 << 17))),
+    face("once", once),
+    face("beside", write_beside, inplace=True),
+    face("backward", write_in_backward),
+    face("lonely", on_one_backend),
     face("bug", refuse("[seeded] bug", SystemError)),
     face("unclear", refuse("no idea", ValueError)),
     face("long", refuse("[seeded] " + "x" * 9999)),
@@ -57,6 +82,9 @@ EXPECTED = {
     "leak": "left alive {'tensors': 6, 'storages': 6} by call 0, 1, 2",
     "reference": "left alive {'references to <object",
     "growth": "memory grew by",
+    "memory": "memory grows by",
+    "beside": "an operand changed",
+    "backward": "an operand changed in backward",
     "bug": "SystemError: '[seeded] bug'",
     "unclear": "unclear ValueError: 'no idea'",
     "long": "message of 10008 letters",
@@ -104,7 +132,9 @@ def test_a_seeded_fault_is_found(found: list[str], fault: str) -> None:
 def test_the_rest_goes_on_and_is_counted(found: list[str]) -> None:
     assert not [line for line in found if line.startswith("FAILED") and "seeded good" in line]
     assert any(line.strip().startswith("seeded good: 6 answered, 0 refused") for line in found), found
-    assert "13 faces" in found[0] and "seed one" in found[-1], found
+    for name in ("once", "lonely"):
+        assert not [line for line in found if line.startswith("FAILED") and f"seeded {name}" in line]
+    assert "18 faces" in found[0] and "seed one" in found[-1], found
 
 
 def test_one_call_is_repeated_by_its_number(tmp_path: Path) -> None:
@@ -112,3 +142,12 @@ def test_one_call_is_repeated_by_its_number(tmp_path: Path) -> None:
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     assert len(failed) == 1 and "seeded unclear call 4" in failed[0], done.stdout
     assert fuzz(tmp_path, "--only", "seeded good").returncode == 0
+
+
+def test_a_face_answers_on_every_backend(tmp_path: Path) -> None:
+    backends = ("--backend", "reference", "cpu_mkl", "--least", "100")
+    done = fuzz(tmp_path, "--only", "seeded lonely", *backends)
+    assert done.returncode == 1 and "FAILED seeded lonely: never answered on cpu_mkl" in done.stdout, (
+        done.stdout
+    )
+    assert fuzz(tmp_path, "--only", "seeded good", *backends).returncode == 0
