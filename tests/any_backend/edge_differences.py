@@ -43,7 +43,6 @@ LISTED: dict[tuple[str, str], str] = {
         ["softsign"], [d for d in INTEGERS if d not in SIGNED], "PyTorch's 1 + |x| wraps in the whole dtype"
     ),
     **each(["lcm"], SIGNED, "a multiple that does not fit wraps; here it is never below zero"),
-    **each(["dropout"], SINGLES, "PyTorch multiplies what it drops by 0, so that an infinity becomes NaN"),
     **each(["add_alpha", "sub_alpha", "rsub"], WIDE, FUSES),
     **each(["addcmul"], WIDE, "PyTorch takes value * tensor1 first; " + FUSES),
     **each(["addcdiv"], WIDE, "PyTorch takes value * tensor1 first, which may overflow"),

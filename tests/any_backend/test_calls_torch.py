@@ -1,4 +1,4 @@
-"""Single calls against PyTorch where generated samples do not lead: nothing to work on, other kinds of numbers, refusals.
+"""Single calls against PyTorch where no sample leads: nothing to work on, other kinds of numbers, refusals.
 
 - Where PyTorch answers: the same dtype, shape and elements, NaN and infinity included.
 - Where it refuses: an error of a public type that starts with the op's own name.

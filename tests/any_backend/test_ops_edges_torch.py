@@ -165,7 +165,6 @@ DIFFERS = {
     ("pixel_unshuffle", "empty"): parity.EMPTY_DIFFERS["pixel_unshuffle"],
     ("pixel_unshuffle", "taller"): parity.EMPTY_DIFFERS["pixel_unshuffle"],
     ("group_norm", "empty"): "PyTorch's gradient of the weight is 0 where it is 0 / 0",
-    ("batch_norm", "empty"): "PyTorch's gradient of the weight is 0 where it is 0 / 0",
     ("block_diag", "empty"): "PyTorch's gradient is a row off behind an empty vector",
     ("cosine_similarity", "0-d"): "a gradient of 0 is the difference of two equal numbers",
 }
