@@ -1,6 +1,6 @@
 """Arguments that the samples of the records leave at their defaults: further calls, hints, and reasons.
 
-- `FORMS`: calls of a record with other values, compared with PyTorch (tests/any_backend/test_argument_forms.py).
+- `FORMS`: calls of a record with other values, compared with PyTorch (tests/any_backend/test_argument_forms_torch.py).
 - `HINTS`: arguments that may not change a result, with another value.
 - `SAID`: what else judges an argument, or why it cannot be tried.
 - `unvaried(record)`: the arguments with a default that no sample varies; each must be in one of the three
