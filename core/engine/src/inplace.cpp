@@ -60,6 +60,16 @@ void check_castable(const Op& op, DType from, DType to) {
               ". Cast the operand or the target."));
 }
 
+// Whole numbers beside other results are indices: they go into no other dtype than theirs. Other results are
+// cast to their out=.
+void check_out_dtype(const Op& op, DType result, DType target) {
+    check_castable(op, result, target);
+    if (op.spec.n_out > 1 && is_integral(result) && result != target)
+        fail(ErrorKind::Runtime, "dtype", op.display(),
+             text("out= has another dtype than the result: got ", target, ", expected ", result,
+                  ". Pass one of that dtype."));
+}
+
 // Pointwise results are cast to the target; others must have
 // its dtype already, and a complex target keeps no real result.
 void check_inplace_dtype(const Op& op, DType result, DType target) {
@@ -295,7 +305,7 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
         Inferred inferred(o, in, attr);
         for (size_t i = 0; i < out.size(); ++i) {
             const OutMeta& m = inferred.call->meta[i];
-            check_castable(o, m.dtype, out[i]->dtype);
+            check_out_dtype(o, m.dtype, out[i]->dtype);
             if (!(out[i]->device == inferred.call->infer.device))
                 fail(ErrorKind::Runtime, "device", o.display(),
                      text("out= is on another device: got ", out[i]->device, ", expected ",
@@ -310,7 +320,7 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
     } else {
         TensorRef made[kMaxOutputs];
         call_raw(id, in, attr, made);
-        for (size_t i = 0; i < out.size(); ++i) check_castable(o, made[i]->dtype, out[i]->dtype);
+        for (size_t i = 0; i < out.size(); ++i) check_out_dtype(o, made[i]->dtype, out[i]->dtype);
         for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.warn(i, made[i]->shape());
         for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.fit(i, made[i]->shape());
         for (size_t i = 0; i < out.size(); ++i) targets.fill(i, made[i]);
