@@ -1,6 +1,7 @@
 """The command `tenora`, and what `import tenora` does beside broken distributions."""
 
 import json
+import re
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -51,9 +52,44 @@ def test_ops(capsys):
     assert main(["ops"]) == 0
     assert capsys.readouterr().out.split() == opset.names()
     assert main(["ops", "add"]) == 0
-    assert capsys.readouterr().out.startswith("add(input, other, out")
+    told = capsys.readouterr().out
+    assert told.startswith("tenora.add(input: Tensor | Scalar, other: Tensor") and "Tensor.add_" in told
+    assert re.search(r"^kernel +add\(input, other, out\)$", told, re.MULTILINE)
     assert main(["ops", "sofmax"]) == 1
     assert "Did you mean 'softmax'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "op"),
+    [
+        ("linalg.svd", "linalg_svd"),
+        ("linalg_svd", "linalg_svd"),
+        ("tenora.linalg.svd", "linalg_svd"),
+        ("svdvals", "linalg_svdvals"),
+        ("nn.functional.conv2d", "conv2d"),
+        ("conv2d", "conv2d"),
+        ("Tensor.add_", "add"),
+        ("add_", "add"),
+        ("multiply", "mul"),
+        ("max", "max_dim"),
+    ],
+)
+def test_ops_go_by_each_of_their_names(name, op, capsys):
+    for command, line in (("ops", f"op +{op}"), ("explain", f"op +{op}")):
+        assert main([command, name]) == 0
+        assert re.search(f"^{line}$", capsys.readouterr().out, re.MULTILINE), (command, name)
+
+
+@pytest.mark.parametrize(
+    ("typo", "meant"),
+    [("linalg.svdd", "linalg.svd"), ("nn.functional.conv2", "nn.functional.conv2d"), ("smu", "sum")],
+)
+def test_a_misspelt_op_is_suggested(typo, meant, capsys):
+    for command in ("ops", "explain"):
+        assert main([command, typo]) == 1
+        assert f"Did you mean '{meant}'?" in capsys.readouterr().err
+    assert main(["ops", "save"]) == 1
+    assert "Did you mean" not in capsys.readouterr().err
 
 
 def test_explain(capsys):

@@ -9,7 +9,7 @@
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 class TenoraError(Exception):
@@ -82,9 +82,21 @@ class NotImplementedOperationError(TenoraError, NotImplementedError):
 
 
 class NotSupportedError(TenoraError, NotImplementedError):
-    """A backend declines the operation: no kernel, or not for this dtype, layout or attribute."""
+    """A backend declines the operation: no kernel, or not for this dtype, layout or attribute.
+
+    The engine advises another backend or dtype; where the op is defined for no such dtype, the text says so instead.
+    """
 
     default_code = "unsupported"
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        head, found, tail = text.partition("Choose another backend or dtype")
+        taken = _dtypes_of(self.op) if found and self.op and self.dtype else ()
+        if not taken or self.dtype in taken:
+            return text
+        part = "(In its part " + tail.partition("(In its part ")[2] if "(In its part " in tail else ""
+        return f"{head}No backend takes it: cast to one of {', '.join(taken)}. {part}".rstrip()
 
 
 class OutOfMemoryError(TenoraError, RuntimeError):
@@ -177,6 +189,15 @@ class ConfigurationError(TenoraError, ValueError):
     default_code = "configuration"
 
 
+_dtypes_of: Callable[[str], tuple[str, ...]] = lambda op: ()  # noqa: E731 - replaced at start-up
+
+
+def use_dtypes(source: Callable[[str], tuple[str, ...]]) -> None:
+    """Says which dtypes an op is defined for (by the name that errors use; none: unknown); called once at start-up."""
+    global _dtypes_of
+    _dtypes_of = source
+
+
 # The engine's error kinds. It calls `cls(message, code=..., op=..., backend=..., dtype=...)`.
 ENGINE_CLASSES: dict[str, type[TenoraError]] = {
     "Runtime": OperationError,
@@ -227,11 +248,40 @@ def describe(error: BaseException) -> str:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """`" Did you mean 'x'?"` for the candidate nearest to a misspelt name, or an empty text.
+    """`" Did you mean 'x'?"` for the candidate that a likely typo of `name` leads to, or an empty text.
 
     Example:
-        >>> did_you_mean("sofmax", ["softmax", "sum"])
-        " Did you mean 'softmax'?"
+        >>> did_you_mean("sofmax", ["softmax", "sum"]), did_you_mean("save", ["ravel"])
+        (" Did you mean 'softmax'?", '')
     """
-    close = difflib.get_close_matches(name, list(candidates), n=1)
-    return f" Did you mean '{close[0]}'?" if close else ""
+    public = [found for found in candidates if not found.startswith("_") or name.startswith("_")]
+    near = difflib.get_close_matches(name, public, n=8)
+    typos = [
+        (slips, order, found)
+        for order, found in enumerate(near)
+        if (slips := _slips(name, found)) is not None
+    ]
+    return f" Did you mean '{min(typos)[2]}'?" if typos else ""
+
+
+def _slips(name: str, meant: str) -> int | None:
+    """How many slips of the hand make `name` of `meant` (a letter more, less, another, or two in the wrong order).
+
+    None where it is another word rather: more than one slip (two in ten letters or more), or another letter in three.
+    """
+    if name.casefold() == meant.casefold():
+        return 0
+    if len(name) > 2 and sorted(name) == sorted(meant):
+        return 1
+    rows = [list(range(len(meant) + 1))]
+    for i, letter in enumerate(name, 1):
+        row = [i]
+        for j, other in enumerate(meant, 1):
+            best = min(row[-1] + 1, rows[-1][j] + 1, rows[-1][j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == meant[j - 2] and name[i - 2] == other:
+                best = min(best, rows[-2][j - 2] + 1)
+            row.append(best)
+        rows.append(row)
+    slips = rows[-1][-1]
+    another_word = len(name) < 3 or len(name) == len(meant) == 3
+    return None if another_word or slips > (1 if len(name) < 10 else 2) else slips

@@ -4,16 +4,17 @@ Importing the package registers all ops with the engine and gives the engine's T
 backend is loaded.
 """
 
-from tenora_dispatch import opset
+from tenora_dispatch import errors, opset
 from tenora_engine._engine import OpFunction
 from tenora_ops.formula import REGISTERED, conj, ops, sum_to
 from tenora_ops.functions import loaded_functions, public_function, public_functions, resolve
-from tenora_ops.record import OPSET_VERSION, Family, Record, RecordError, op, record, records
+from tenora_ops.record import OPSET_VERSION, Family, Record, RecordError, dtypes_of, op, record, records
 from tenora_ops.schema import Schema, SchemaError, parse
 from tenora_ops.steps import optimizer_step_
 from tenora_ops.structural import cast
 
 opset.set_version(OPSET_VERSION)
+errors.use_dtypes(dtypes_of)
 
 
 def __getattr__(name: str) -> OpFunction:

@@ -485,9 +485,16 @@ pinverse = op(
 )
 
 
+LSTSQ_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
 def _lstsq(input: Any, b: Any, rcond: Any, driver: Any) -> Any:
     check_matrix("linalg.lstsq", input.shape)
     check_dtype("linalg.lstsq", input.dtype)
+    if driver not in (None, *LSTSQ_DRIVERS):
+        raise RuntimeError(
+            f"[linalg.lstsq] unknown driver: got {driver!r}, expected one of {', '.join(LSTSQ_DRIVERS)}. Name one."
+        )
     vector = b.ndim == input.ndim - 1
     right = ops.unsqueeze(b, -1) if vector else b
     rtol = linalg_steps.epsilon(input.dtype) * max(input.shape[-2:]) if rcond is None else rcond

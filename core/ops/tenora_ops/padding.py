@@ -31,10 +31,14 @@ def _check_amounts(mode: str, pad: Any, x: Any) -> None:
             f"[pad] unknown mode: got '{mode}', expected 'constant', 'reflect', 'replicate' or 'circular'. Pass one of "
             "these."
         )
-    if len(pad) % 2 or not 2 <= len(pad) // 2 + 1 <= x.ndim <= len(pad) // 2 + 2:
+    dims = len(pad) // 2
+    if len(pad) % 2 or not (1 <= dims <= 3 and dims + 1 <= x.ndim <= dims + 2):
+        fitting = " or ".join(str(2 * n) for n in (x.ndim - 2, x.ndim - 1) if 1 <= n <= 3)
+        expected = f"{fitting} amounts" if fitting else "2 to 5 dims"
+        advice = "Pass 0 for a dim that stays as it is." if fitting else "Reshape it."
         raise NotImplementedError(
-            f"[pad] pad does not fit: got {tuple(pad)} in mode '{mode}' for shape {tuple(x.shape)}, expected pairs for "
-            "the last 1, 2 or 3 dims of (N, C, ...) or (C, ...). Pad fewer dims."
+            f"[pad] pad does not fit: got {len(pad)} amounts in mode '{mode}' for shape {tuple(x.shape)}, expected "
+            f"{expected}, pairs from the last dim on. {advice}"
         )
 
 

@@ -218,6 +218,12 @@ def registered() -> tuple[tuple[Record, str], ...]:
     return tuple((entry, _MODULES[entry.name]) for entry in tuple(_RECORDS.values()))
 
 
+def dtypes_of(shown: str) -> tuple[str, ...]:
+    """The dtypes of the loaded ops that errors call by this name; none where it is of no op."""
+    named = [entry for entry, _ in registered() if (entry.display or entry.short or entry.name) == shown]
+    return tuple(dict.fromkeys(dtype for entry in named for dtype in entry.dtypes))
+
+
 def module_of(name: str) -> str:
     """The module whose code declared an op that is registered."""
     return _MODULES[name]

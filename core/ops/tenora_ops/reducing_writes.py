@@ -347,6 +347,15 @@ index_reduce = op(
 COMBINED = {"add": "sum", "multiply": "prod"}
 
 
+def _reduction(reduce: str) -> str:
+    """What scatter_reduce calls it."""
+    if reduce not in COMBINED:
+        raise RuntimeError(
+            f"[scatter] reduce is wrong: got {reduce!r}, expected 'add' or 'multiply'. Use scatter_reduce for others."
+        )
+    return COMBINED[reduce]
+
+
 def _as_tensor(src: Any, index: Any, like: Any) -> Any:
     return ops.full_like(index, src, dtype=like.dtype) if is_number(src) else src
 
@@ -363,7 +372,7 @@ scatter_combined = op(
     "scatter_combined(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar, *, reduce: str) -> Tensor",
     family=REDUCING,
     composite=lambda x, index, src, dim, reduce: ops.scatter_reduced(
-        x, index, _as_tensor(src, index, x), dim, COMBINED.get(reduce, reduce), True
+        x, index, _as_tensor(src, index, x), dim, _reduction(reduce), True
     ),
     vjp=_combined_gradients,
     tolerance="reduction",

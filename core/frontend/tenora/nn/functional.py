@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch.errors import did_you_mean
 from tenora_engine import Tensor
 from tenora_ops import gelu, layer_norm, log_softmax, sigmoid, softmax, softplus, tanh
 
@@ -108,7 +109,8 @@ def __getattr__(name: str) -> Any:
     if (function := tenora_ops.public_function(f"nn.functional.{name}")) is not None:
         return globals().setdefault(name, function)
     raise AttributeError(
-        f"[nn.functional] attribute: got {name!r}, expected a function that tenora has. Check the spelling.",
+        f"[nn.functional] attribute: got {name!r}, expected a function that tenora has. Check the spelling."
+        + did_you_mean(name, __dir__()),
         name=name,
     )
 

@@ -54,6 +54,10 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017)."""
+    if alpha == 0:
+        raise RuntimeError(
+            "[celu] alpha is wrong: got 0, expected a number other than 0. Use relu for the limit."
+        )
     arguments = (alpha,)
     return input._celu_(*arguments) if inplace else tenora_ops.celu(input, *arguments)
 
