@@ -299,6 +299,8 @@ clamp = op(
 
 
 def _clamped(x: Any, low: Any, high: Any) -> Any:
+    if low is None and high is None:
+        raise RuntimeError("[clamp] no bound: got None and None, expected min, max or both. Pass one.")
     if low is not None:
         x = ops.maximum(x, low)
     return x if high is None else ops.minimum(x, high)
