@@ -148,7 +148,11 @@ void pad(Call& c) {
         to_shift += before * out->strides()[i];
         from_shift += from[i] * x->strides()[i];
     }
-    if (!covers) fill(out, pad_value(c));
+    if (!covers) {
+        Scalar value = pad_value(c);
+        check_range(c.op.display(), value, out->dtype);
+        fill(out, value);
+    }
     LocalView source, target;
     source.reset(x, {inner, rank}, x->strides(), from_shift);
     target.reset(out, {inner, rank}, out->strides(), to_shift);

@@ -119,7 +119,8 @@ void mark_reusable(Program& p) {
         const OpSpec& spec = callee.spec;
         std::string_view rule = spec.dtype_rule;
         bool keeps = rule == "promote" || rule == "promote_no_bool" || rule == "promote_float" ||
-                     rule == "promote_real" || rule == "pow" || rule == "float_same" || rule == "same_all";
+                     rule == "promote_float_real" || rule == "promote_real" || rule == "promote_bounds" ||
+                     rule == "pow" || rule == "float_same" || rule == "float_same_real" || rule == "same_all";
         bool shapes = spec.shape_rule == "broadcast" || spec.shape_rule == "same";
         bool kernel =
             spec.implementation == Implementation::Kernel && !spec.reads_self_for_inplace && !spec.random;

@@ -41,7 +41,9 @@ const FastRule fast_rules[] = {
     {"promote", TNR_MASK_ALL, DType::None},
     {"promote_no_bool", TNR_MASK_ALL & ~kBool, DType::None},
     {"promote_float", kFloats, DType::None},
+    {"promote_float_real", kFloats & ~TNR_MASK_COMPLEX, DType::None},
     {"promote_real", TNR_MASK_ALL & ~TNR_MASK_COMPLEX, DType::None},
+    {"promote_bounds", kFloats & ~TNR_MASK_COMPLEX, DType::None},
     {"promote_integral", kBool | TNR_MASK_INTS, DType::None},
     {"promote_bool", TNR_MASK_ALL, DType::Bool},
     {"promote_bool_real", TNR_MASK_ALL & ~TNR_MASK_COMPLEX, DType::Bool},
@@ -49,6 +51,7 @@ const FastRule fast_rules[] = {
     {"pow", kFloats, DType::None},
     {"abs", TNR_MASK_ALL & ~TNR_MASK_COMPLEX, DType::None},
     {"float_same", kFloats, DType::None},
+    {"float_same_real", kFloats & ~TNR_MASK_COMPLEX, DType::None},
 };
 
 void set_fast_path(Op& op) {

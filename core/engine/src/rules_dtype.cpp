@@ -69,8 +69,15 @@ DType promoted(Infer& c) {
            what_to_do);
 }
 
-// A float `alpha` with an integral result would silently round;
-// of a whole number only whether it is 0 counts for bool.
+// A number that does not fit: elements are to be chosen from it or bounded by it, and none of the dtype would
+// be. (Sums, products and bits of whole numbers wrap, and their numbers with them.)
+void check_numbers(Infer& c, DType dtype, size_t first) {
+    for (size_t i = first; i < c.in.size(); ++i)
+        if (!c.in[i].tensor && c.in[i].has_scalar) check_range(c.op.display(), c.in[i].scalar, dtype);
+}
+
+// A float `alpha` with an integral result would silently round; a whole one has to fit;
+// of it only whether it is 0 counts for bool.
 void check_scalar_attrs(Infer& c, DType result) {
     for (Attr& a : c.attr) {
         if (a.kind != TNR_ATTR_SCALAR) continue;
@@ -78,6 +85,7 @@ void check_scalar_attrs(Infer& c, DType result) {
             refuse(c, ErrorKind::Runtime, "dtype",
                    "a float factor needs a floating result: got a float with ", result,
                    ", expected an integer. Cast the tensor first or pass an integer.");
+        check_range(c.op.display(), scalar_of(a), result);
         if (a.dtype == TNR_I64 && result == DType::Bool) a = attr_scalar(Scalar::from_bool(a.value.i64 != 0));
     }
 }
@@ -88,11 +96,24 @@ void promote_rule(Infer& c) {
     finish(c, d, d);
 }
 
+DType promoted_real(Infer& c) {
+    DType d = promoted(c);
+    if (is_complex(d))
+        refuse_dtype(c, d, "a real type", "Complex numbers have no order; use abs() or real first.");
+    return d;
+}
+
 // Of a loss that stays whole: a sum of whole numbers is an int64, as everywhere.
 void loss_rule(Infer& c) {
     DType d = promoted(c);
     if (!is_differentiable(d) && string_attr(c) == "sum") return finish(c, d, DType::I64);
     finish(c, d, d);
+}
+
+// Squares of differences: those of complex numbers are no distance.
+void loss_real(Infer& c) {
+    promoted_real(c);
+    loss_rule(c);
 }
 
 void promote_no_bool(Infer& c) {
@@ -119,15 +140,19 @@ void promote_modulus(Infer& c) {
 
 void promote_bool(Infer& c) { finish(c, promoted(c), DType::Bool); }
 
-DType promoted_real(Infer& c) {
-    DType d = promoted(c);
-    if (is_complex(d))
-        refuse_dtype(c, d, "a real type", "Complex numbers have no order; use abs() or real first.");
-    return d;
-}
-
 void promote_real(Infer& c) {
     DType d = promoted_real(c);
+    finish(c, d, d);
+}
+
+// The larger, the smaller, what lies between: one of the operands.
+void promote_bounds(Infer& c) {
+    promote_real(c);
+    check_numbers(c, c.result, 0);
+}
+
+void promote_float_real(Infer& c) {
+    DType d = floated(promoted_real(c));
     finish(c, d, d);
 }
 
@@ -150,6 +175,7 @@ void pow_rule(Infer& c) {
         c.in[1].scalar.i < 0 && !c.in[1].scalar.wide && !is_differentiable(d))
         refuse(c, ErrorKind::Runtime, "value", "integers to negative integer powers are not integers: got ",
                c.in[1].scalar.i, ", expected 0 or more. Cast the tensor to a floating type.");
+    check_numbers(c, d, 1);
     finish(c, d, d);
 }
 
@@ -175,8 +201,15 @@ void float_same(Infer& c) {
         refuse_dtype(c, c.result, "a floating or complex type", "Cast with .to(tenora.float32).");
 }
 
-void gelu(Infer& c) {
+void float_same_real(Infer& c) {
     float_same(c);
+    if (is_complex(c.result))
+        refuse_dtype(c, c.result, "a floating type",
+                     "Complex numbers have no order; use abs() or real first.");
+}
+
+void gelu(Infer& c) {
+    float_same_real(c);
     std::string_view name = string_attr(c);
     if (name != "none" && name != "tanh")
         refuse(c, ErrorKind::Runtime, "argument", "unknown approximate: got '", name,
@@ -270,6 +303,7 @@ void where_rule(Infer& c) {
                ", expected bool. Compare it with something, e.g. `condition != 0`.");
     DType d = promote_operands(c.in, 1);
     c.cast_mask &= ~1ull;
+    check_numbers(c, d, 1);
     finish(c, d, d);
 }
 
@@ -324,11 +358,14 @@ void index_put_rule(Infer& c) {
 const RuleName table[] = {
     {"promote", promote_rule},
     {"loss", loss_rule},
+    {"loss_real", loss_real},
     {"promote_no_bool", promote_no_bool},
     {"promote_float", promote_float},
     {"promote_bool", promote_bool},
     {"promote_integral", promote_integral},
+    {"promote_float_real", promote_float_real},
     {"promote_real", promote_real},
+    {"promote_bounds", promote_bounds},
     {"promote_bool_real", promote_bool_real},
     {"div", div_rule},
     {"pow", pow_rule},
@@ -337,6 +374,7 @@ const RuleName table[] = {
     {"first", same_rule},
     {"same_all", same_all},
     {"float_same", float_same},
+    {"float_same_real", float_same_real},
     {"gelu", gelu},
     {"promote_modulus", promote_modulus},
     {"float_real", float_real},

@@ -86,6 +86,7 @@ hardswish = op(
 hardshrink = op(
     "hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor",
     family=ACTIVATION,
+    dtype="float_same_real",
     tolerance="exact",
     domain=Domain(avoid=(-0.5, 0.5, -1.5, 1.5)),
     samples=with_arguments(1.5),

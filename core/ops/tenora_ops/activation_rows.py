@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import need_real
 from tenora_ops.families import ALONG
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -70,6 +71,7 @@ def _even(draw: Draw) -> list[Sample]:
 glu = op(
     "glu(input: Tensor, dim: int = -1) -> Tensor",
     family=ALONG,
+    dtype="float_same_real",
     shape=_halved,
     samples=_even,
     composite=_glu,
@@ -111,6 +113,7 @@ def _logits(draw: Draw) -> list[Sample]:
 
 
 def _gumbel_softmax(logits: Any, tau: float, hard: bool, eps: float, dim: int, generator: Any) -> Any:
+    need_real("gumbel_softmax", logits)
     # Half types draw in float32: one of 256 bfloat16 uniforms is 0, whose noise is that of SMALLEST.
     wide = _engine.float64 if logits.dtype == _engine.float64 else _engine.float32
     drawn = ops.rand(tuple(logits.shape), generator=generator, dtype=wide, device=logits.device)

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from tenora_ops.bessel_tables import AF, AG, AI, AP, J0, J1, K0, K1, L0, L1, P0, P1, Q0, Q1, Y0, Y1
-from tenora_ops.families import UNARY_FUNCTION
+from tenora_ops.families import REAL_FUNCTION
 from tenora_ops.formula import ops
 from tenora_ops.lazy import special
 from tenora_ops.record import op
@@ -148,7 +148,7 @@ def _airy(x: Any) -> Any:
 def _declare(name: str, formula: Any, oracle: Any, doc: str, domain: Domain, slope: Any = None) -> None:
     op(
         f"special_{name}(input: Tensor) -> Tensor",
-        family=UNARY_FUNCTION,
+        family=REAL_FUNCTION,
         domain=domain,
         composite=in_double_1(formula),
         vjp=None if slope is None else (lambda g, x, r: g * slope(x, r)),

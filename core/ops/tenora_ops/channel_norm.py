@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import need_real
 from tenora_ops.families import ALONG
 from tenora_ops.formula import max_number, ops
 from tenora_ops.lazy import np
@@ -95,6 +96,7 @@ def _batch_oracle(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-
 batch_norm_train = op(
     "batch_norm_train(input: Tensor, weight: Tensor?, bias: Tensor?, eps: float) -> Tensor",
     family=CHANNELS,
+    dtype="float_same_real",
     composite=_batch_norm_train,
     vjp=lambda g, x, weight, bias, r, eps: _batch_norm_slopes(g, x, weight, bias, eps),
     oracle=_batch_oracle,
@@ -127,6 +129,7 @@ batch_norm_eval = op(
     "batch_norm_eval(input: Tensor, running_mean: Tensor, running_var: Tensor, weight: Tensor?, bias: Tensor?, "
     "eps: float) -> Tensor",
     family=CHANNELS,
+    dtype="float_same_real",
     samples=_evaluations,
     composite=_batch_norm_eval,
     oracle=_eval_oracle,
@@ -298,6 +301,7 @@ group_norm = op(
     "group_norm(input: Tensor, num_groups: int, weight: Tensor? = None, bias: Tensor? = None, eps: float = 1e-05) "
     "-> Tensor",
     family=CHANNELS,
+    dtype="float_same_real",
     shape=_grouped,
     samples=_group_samples,
     composite=_group_norm,
@@ -437,6 +441,7 @@ def _local_response_norm(input: Any, size: int, alpha: float, beta: float, k: fl
         raise ValueError(
             f"[local_response_norm] size: got {size}, expected 1 or more channels. Choose a positive size."
         )
+    need_real("local_response_norm", input)
     (x,) = widened(input)
     channels = x.shape[1]
     squares = ops.transpose(ops.square(x), 1, -1)

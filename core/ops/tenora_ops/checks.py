@@ -97,6 +97,19 @@ def need_indices(op: str, index: Any, most: int | None = None) -> None:
         )
 
 
+def need_real(op: str, *tensors: Any) -> None:
+    """The formula holds for real numbers only, and a cast would drop imaginary parts.
+
+    Raises:
+        RuntimeError: a tensor is complex.
+    """
+    for tensor in tensors:
+        if tensor.dtype.is_complex:
+            raise RuntimeError(
+                f"[{op}] dtype not supported: got {tensor.dtype}, expected a real type. Use abs() or real first."
+            )
+
+
 def need_probability(op: str, p: float) -> None:
     """Refuses what is no probability.
 

@@ -125,7 +125,11 @@ polar = op(
 
 def _angle(input: Any) -> Any:
     if is_complex(input):
-        return ops.atan2(ops.imag(input), ops.real(input))
+        across, along, zero = ops.imag(input), ops.real(input), ops.eq(input, 0)
+        direction = ops.atan2(
+            across, ops.where(zero, 1, along)
+        )  # nothing at 0, where gradients have no limit
+        return ops.where(zero, ops.atan2(across.detach(), along.detach()), direction)
     if not input.dtype.is_floating_point:
         input = ops.to(input, _engine.default_dtype())
     return ops.where(ops.isnan(input), input, ops.where(ops.lt(input, 0), math.pi, ops.zeros_like(input)))

@@ -69,6 +69,7 @@ def _with_dims(draw: Draw) -> Iterable[Sample]:
 cosine_similarity = op(
     "cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-08) -> Tensor",
     family=VECTORS,
+    dtype="promote_float_real",
     shape=_cosine_shape,
     samples=_with_dims,
     composite=_cosine,

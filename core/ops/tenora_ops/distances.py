@@ -35,7 +35,9 @@ def stacks(draw: Draw) -> Iterable[Sample]:
     return [sample(draw.array(*a), draw.array(*b), p) for (a, b), p in zip(shapes, kinds, strict=True)]
 
 
-ROWS = Family("vectors", "promote_float", "", "plain", stacks, ("float32", "float64"), tolerance="statistics")
+ROWS = Family(
+    "vectors", "promote_float_real", "", "plain", stacks, ("float32", "float64"), tolerance="statistics"
+)
 
 
 def _shape(operands: Any, attributes: Any) -> tuple[int, ...]:

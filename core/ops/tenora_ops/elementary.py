@@ -14,6 +14,8 @@ from tenora_ops.families import (
     BINARY_FUNCTION,
     COMPLEX_FUNCTION_INPUTS,
     COMPOSITE,
+    REAL_BINARY_FUNCTION,
+    REAL_FUNCTION,
     UNARY_FUNCTION,
 )
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
@@ -108,7 +110,7 @@ atanh = op(
 
 deg2rad = op(
     "deg2rad(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     domain=Domain(-180.0, 180.0),
     composite=lambda x: x * (math.pi / 180.0),
     vjp=lambda g, x, r: g * (math.pi / 180.0),
@@ -122,7 +124,7 @@ deg2rad = op(
 
 rad2deg = op(
     "rad2deg(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     composite=lambda x: x * (180.0 / math.pi),
     vjp=lambda g, x, r: g * (180.0 / math.pi),
     oracle=each(math.degrees),
@@ -183,7 +185,7 @@ def _logit_gradient(g: Any, x: Any, eps: Any) -> Any:
 
 logit = op(
     "logit(input: Tensor, eps: float? = None) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     dtypes=REALS,
     domain=Domain(0.05, 0.95),
     samples=lambda draw: [*unary(draw), sample(draw.array(5), 0.01), sample(draw.array(3, 4), eps=0.02)],
@@ -212,7 +214,7 @@ def _hypot(a: Any, b: Any) -> Any:
 
 hypot = op(
     "hypot(input: Tensor, other: Tensor) -> Tensor",
-    family=BINARY_FUNCTION,
+    family=REAL_BINARY_FUNCTION,
     domain=POSITIVE,
     samples=tensors,
     composite=_hypot,
@@ -300,7 +302,7 @@ def _xlogy_gradients(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 xlogy = op(
     "xlogy(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
-    family=BINARY_FUNCTION,
+    family=REAL_BINARY_FUNCTION,
     domain=POSITIVE,
     composite=_xlogy,
     vjp=lambda g, a, b, r: _xlogy_gradients(g, a, b),

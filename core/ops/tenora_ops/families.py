@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tenora_ops.record import Family
 from tenora_ops.samples import ALL, COMPLEX, INTEGERS, NUMBERS, ORDERED, REALS, Domain, binary, dims, unary
 
@@ -22,6 +24,9 @@ UNARY_FUNCTION = Family(
 BINARY_FUNCTION = Family(
     "transcendental", "promote_float", "broadcast", "pointwise", binary, REALS, tolerance="transcendental"
 )
+#: The same for formulas that hold for real numbers only: complex ones are refused.
+REAL_FUNCTION = replace(UNARY_FUNCTION, dtype="promote_float_real")
+REAL_BINARY_FUNCTION = replace(BINARY_FUNCTION, dtype="promote_float_real")
 
 #: Results are whole numbers of the operand's dtype.
 ROUNDING = Family(

@@ -7,7 +7,7 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_ops.elementary import spread, tensors
-from tenora_ops.families import BINARY_FUNCTION, UNARY_FUNCTION
+from tenora_ops.families import REAL_BINARY_FUNCTION, REAL_FUNCTION
 from tenora_ops.formula import ops, sum_to
 from tenora_ops.incomplete_gamma import STIRLING, regularised, weight
 from tenora_ops.lazy import np, special
@@ -57,7 +57,7 @@ def _density(a: Any, x: Any) -> Any:
 
 igamma = op(
     "igamma(input: Tensor, other: Tensor) -> Tensor",
-    family=BINARY_FUNCTION,
+    family=REAL_BINARY_FUNCTION,
     domain=Domain(0.2, 9.0),
     samples=tensors,
     function=lambda input, other: _incomplete(input, other, False),
@@ -74,7 +74,7 @@ igamma = op(
 )
 igammac = op(
     "igammac(input: Tensor, other: Tensor) -> Tensor",
-    family=BINARY_FUNCTION,
+    family=REAL_BINARY_FUNCTION,
     domain=Domain(0.2, 9.0),
     samples=tensors,
     function=lambda input, other: _incomplete(input, other, True),
@@ -109,7 +109,7 @@ def _log_ndtr(x: Any) -> Any:
 
 ndtr = op(
     "ndtr(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     domain=Domain(-2.0, 4.0),
     composite=in_double_1(lambda x: _erfc(x * -ROOT_HALF) * 0.5),
     vjp=lambda g, x, r: g * (ops.exp(x * x * -0.5) * (1.0 / ROOT_TAU)),
@@ -121,7 +121,7 @@ ndtr = op(
 )
 log_ndtr = op(
     "log_ndtr(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     composite=in_double_1(_log_ndtr),
     vjp=lambda g, x, r: g * (ops.exp(x * x * -0.5 - r) * (1.0 / ROOT_TAU)),
     oracle=lambda x: special.log_ndtr(np.asarray(x, dtype=float)),
@@ -132,7 +132,7 @@ log_ndtr = op(
 )
 ndtri = op(
     "ndtri(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     dtypes=REALS,
     domain=Domain(0.05, 0.95),
     composite=in_double_1(
@@ -151,7 +151,7 @@ ndtri = op(
 )
 erfcx = op(
     "erfcx(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     domain=Domain(-1.0, 4.0),
     composite=in_double_1(_erfcx),
     vjp=lambda g, x, r: g * (x * r * 2.0 - 2.0 / math.sqrt(math.pi)),
@@ -175,7 +175,7 @@ def _entropy(x: Any) -> Any:
 
 entr = op(
     "entr(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     dtypes=REALS,
     domain=POSITIVE,
     composite=_entropy,
@@ -203,7 +203,7 @@ def _xlog1py_gradients(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
 
 xlog1py = op(
     "xlog1py(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
-    family=BINARY_FUNCTION,
+    family=REAL_BINARY_FUNCTION,
     domain=POSITIVE,
     composite=_xlog1py,
     vjp=lambda g, a, b, r: _xlog1py_gradients(g, a, b),
@@ -224,7 +224,7 @@ def _far(draw: Draw) -> list[Sample]:
 
 i0e = op(
     "i0e(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     domain=Domain(avoid=(0.0,)),
     samples=lambda draw: [*unary(draw), *_far(draw)],
     gradient_samples=unary,
@@ -246,7 +246,7 @@ def _i1e_gradient(g: Any, x: Any, r: Any) -> Any:
 
 i1e = op(
     "i1e(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     domain=Domain(avoid=(0.0,)),
     samples=lambda draw: [*unary(draw), *_far(draw)],
     gradient_samples=unary,

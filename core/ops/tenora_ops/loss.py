@@ -74,7 +74,7 @@ def _spread(g: Any, x: Any, reduction: str) -> Any:
 mse_loss = op(
     "mse_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="loss",
+    dtype="loss_real",
     composite=lambda x, y, reduction: reduce_loss(ops.square(x - y), reduction),
     vjp=lambda g, x, y, r, reduction: _squares_gradient(_spread(g, x, reduction), x, y),
     oracle=lambda x, y, reduction="mean": reduced_loss((x - y) ** 2, reduction),
@@ -108,7 +108,7 @@ l1_loss = op(
 smooth_l1_loss = op(
     "smooth_l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean', beta: float = 1.0) -> Tensor",
     family=LOSS,
-    dtype="promote_float",
+    dtype="promote_float_real",
     composite=lambda x, y, reduction, beta: reduce_loss(
         ops.where(ops.lt(ops.abs(x - y), beta), ops.square(x - y) * 0.5 / beta, ops.abs(x - y) - beta * 0.5),
         reduction,

@@ -148,7 +148,7 @@ def _divergences(draw: Draw) -> Iterable[Sample]:
 kl_div = op(
     "kl_div(input: Tensor, target: Tensor, reduction: str = 'mean', *, log_target: bool = False) -> Tensor",
     family=LOSS,
-    dtype="promote_float",
+    dtype="promote_float_real",
     domain=Domain(0.1, 1.0),
     samples=_divergences,
     composite=_divergence,
@@ -171,7 +171,7 @@ def _huber(x: Any, y: Any, reduction: str, delta: Any) -> Any:
 huber_loss = op(
     "huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0) -> Tensor",
     family=LOSS,
-    dtype="promote_float",
+    dtype="promote_float_real",
     samples=lambda draw: [
         sample(*s.arguments, **s.options, **({"delta": 2.5} if i % 2 else {}))
         for i, s in enumerate(targets(draw))

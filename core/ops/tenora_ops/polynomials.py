@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_engine import _engine
+from tenora_ops.checks import need_real
 from tenora_ops.formula import is_number, ops
 from tenora_ops.lazy import special
 from tenora_ops.oracles import each
@@ -48,6 +49,7 @@ def _walked(name: str, x: Any, n: Any, first: Callable[[Any], Any], step: Step) 
         raise TypeError(
             f"[{name}] input and n: got two numbers, expected a tensor among them. Make one a tensor."
         )
+    need_real(name, *(t for t in (x, n) if not is_number(t)))
     like = n if is_number(x) else x
     like = like if like.dtype.is_floating_point else ops.to(like, _engine.default_dtype())
     nothing = ops.full((), 0.0, dtype=_engine.float64, device=like.device)

@@ -119,12 +119,19 @@ sign = op(
     out=True,
 )
 
+
+def _direction(x: Any) -> Any:
+    """0 at 0, and so is the gradient there."""
+    zero = ops.eq(x, 0)
+    return ops.where(zero, 0, x / ops.where(zero, 1, ops.abs(x)))
+
+
 sgn = op(
     "sgn(input: Tensor) -> Tensor",
     family=UNARY,
     dtypes=REALS + COMPLEX,
     domain=NONZERO,
-    composite=lambda x: ops.where(ops.eq(x, 0), 0, x / ops.abs(x)) if is_complex(x) else ops.sign(x),
+    composite=lambda x: _direction(x) if is_complex(x) else ops.sign(x),
     tolerance="few_ulp",
     oracle=lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))),
     doc="x / |x|, 0 at 0: the sign, and its extension to complex numbers.",
@@ -137,7 +144,7 @@ sgn = op(
 maximum = op(
     "maximum(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
     family=BINARY,
-    dtype="promote_real",
+    dtype="promote_bounds",
     dtypes=ORDERED,
     vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.gt),
     tolerance="exact",
@@ -151,7 +158,7 @@ maximum = op(
 minimum = op(
     "minimum(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
     family=BINARY,
-    dtype="promote_real",
+    dtype="promote_bounds",
     dtypes=ORDERED,
     vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.lt),
     tolerance="exact",
@@ -279,7 +286,7 @@ frac = op(
 clamp = op(
     "clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor",
     family=BINARY,
-    dtype="promote_real",
+    dtype="promote_bounds",
     dtypes=ORDERED_NUMBERS,
     domain=Domain(avoid=(-1.3, 1.7, -1.0, 2.0)),
     samples=bounds,

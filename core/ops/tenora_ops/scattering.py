@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenora_engine import _engine
-from tenora_ops.checks import broadcast_shape, ints, need_indices, wrap_dim
+from tenora_ops.checks import broadcast_shape, ints, need_indices, need_real, wrap_dim
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -269,6 +269,7 @@ masked_scatter = op(
 
 def _unravel(indices: Any, shape: Any) -> tuple[Any, ...]:
     sizes, found = ints(shape), []
+    need_real("unravel_index", indices)
     indices = ops.to(indices, _engine.int64)
     for size in reversed(sizes):
         found.append(ops.remainder(indices, size))

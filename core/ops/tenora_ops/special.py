@@ -15,7 +15,7 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_ops.elementary import tensors
-from tenora_ops.families import BINARY_FUNCTION, COMPOSITE, UNARY_FUNCTION
+from tenora_ops.families import COMPOSITE, REAL_BINARY_FUNCTION, REAL_FUNCTION
 from tenora_ops.formula import ops
 from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np, special
@@ -139,7 +139,7 @@ def _digamma(x: Any) -> Any:
 
 lgamma = op(
     "lgamma(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     dtypes=REALS,
     domain=Domain(-2.8, 12.0, avoid=(0.0, -1.0, -2.0)),
     composite=in_double_1(_log_gamma),
@@ -153,7 +153,7 @@ lgamma = op(
 )
 digamma = op(
     "digamma(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     dtypes=REALS,
     domain=Domain(-2.8, 12.0, avoid=(0.0, -1.0, -2.0)),
     composite=in_double_1(_digamma),
@@ -197,7 +197,7 @@ def _zeta_samples(draw: Draw) -> Iterable[Sample]:
 
 zeta = op(
     "zeta(input: Tensor, other: Tensor) -> Tensor",
-    family=BINARY_FUNCTION,
+    family=REAL_BINARY_FUNCTION,
     domain=Domain(1.2, 6.0),
     samples=_zeta_samples,
     composite=in_double_2(_zeta),
@@ -225,7 +225,7 @@ def _polygamma_any(x: Any, n: Any) -> Any:
 
 polygamma_any = op(
     "polygamma_any(input: Tensor, n: float) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     dtypes=REALS,
     domain=Domain(0.3, 12.0),
     samples=lambda draw: [
@@ -355,7 +355,7 @@ def _erfc(x: Any) -> Any:
 
 erfc = op(
     "erfc(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     composite=in_double_1(_erfc),
     vjp=lambda g, x, r: g * (ops.exp(-(x * x)) * -TWO_OVER_ROOT_PI),
     oracle=each(math.erfc),
@@ -452,7 +452,7 @@ def _erfinv(x: Any) -> Any:
 
 erfinv = op(
     "erfinv(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     dtypes=REALS,
     domain=Domain(-0.97, 0.97),
     composite=in_double_1(_erfinv),
@@ -491,7 +491,7 @@ def _bessel(x: Any, order: int, scaled: bool = False) -> Any:
 
 i0 = op(
     "i0(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     composite=in_double_1(lambda x: _bessel(x, 0)),
     vjp=lambda g, x, r: g * ops.i1(x),
     oracle=lambda x: np.asarray(special.iv(0, np.asarray(x, dtype=float))),
@@ -511,7 +511,7 @@ def _i1_gradient(g: Any, x: Any, r: Any) -> Any:
 
 i1 = op(
     "i1(input: Tensor) -> Tensor",
-    family=UNARY_FUNCTION,
+    family=REAL_FUNCTION,
     domain=Domain(avoid=(0.0,)),
     composite=in_double_1(lambda x: _bessel(x, 1)),
     vjp=_i1_gradient,

@@ -321,6 +321,7 @@ def not_finite(draw: Draw) -> Iterable[Sample]:
 isposinf = op(
     "isposinf(input: Tensor) -> Tensor",
     family=TEST,
+    dtype="promote_bool_real",
     dtypes=tuple(d for d in ALL if not d.startswith("complex")),
     samples=not_finite,
     composite=lambda x: ops.eq(x, math.inf),
@@ -334,6 +335,7 @@ isposinf = op(
 isneginf = op(
     "isneginf(input: Tensor) -> Tensor",
     family=TEST,
+    dtype="promote_bool_real",
     dtypes=tuple(d for d in ALL if not d.startswith("complex")),
     samples=not_finite,
     composite=lambda x: ops.eq(x, -math.inf),
