@@ -170,7 +170,12 @@ def result_dtype(record: Record, dtype: str, answer: np.ndarray, sample: Sample)
         return "float32" if dtype == "complex64" else "float64"
     if dtype in REALS:
         return dtype
-    whole = dtype in INTEGERS and record.dtype not in ("promote_float", "promote_float_real", "creation", "attr")
+    whole = dtype in INTEGERS and record.dtype not in (
+        "promote_float",
+        "promote_float_real",
+        "creation",
+        "attr",
+    )
     return dtype if whole else "float32"
 
 
