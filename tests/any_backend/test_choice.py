@@ -244,7 +244,7 @@ def test_use_backend_with_bad_names_fails_at_once(install, only):
     install("one", manifest=PLAIN)
     chooser = only()
     with pytest.raises(BackendNotFoundError, match="Did you mean 'one'"):
-        UseBackend(chooser, "on")
+        UseBackend(chooser, "ones")
     with pytest.raises(ArgumentTypeError, match="got int, expected a backend's name"):
         UseBackend(chooser, 3)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
-from tenora_dispatch.errors import did_you_mean
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_ops import gelu, layer_norm, log_softmax, sigmoid, softmax, softplus, tanh
 
@@ -110,7 +110,7 @@ def __getattr__(name: str) -> Any:
         return globals().setdefault(name, function)
     raise AttributeError(
         f"[nn.functional] attribute: got {name!r}, expected a function that tenora has. Check the spelling."
-        + did_you_mean(name, __dir__()),
+        + errors.did_you_mean(name, __dir__()),
         name=name,
     )
 
