@@ -127,10 +127,7 @@ bool to_double(PyObject* o, double* out) {
 Fit scalar_attribute(PyObject* o, Attr* out) {
     Scalar s;
     if (!to_scalar(o, &s)) return Fit::No;
-    if (s.kind == Scalar::Kind::Complex) {
-        raise_kind(ErrorKind::NotImplemented, "dtype", "",
-                   "a complex number cannot be an attribute here: pass it as a tensor.");
-    }
+    if (s.kind == Scalar::Kind::Complex) return Fit::No;  // attributes hold none; another overload may
     *out = attr_scalar(s);
     return Fit::Yes;
 }
@@ -280,7 +277,9 @@ Fit to_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out) {
     }
     Fit fit = typed_attribute(param.type, o, a, out);
     if (fit == Fit::No && has_tenora_op(o)) return foreign(a, o);
-    if (fit == Fit::No && param.type == ParamType::Scalar && is_tensor(o) && impl_of(o)->numel == 1) {
+    // A tensor as a number, unless that would cut its history.
+    if (fit == Fit::No && param.type == ParamType::Scalar && is_tensor(o) && impl_of(o)->numel == 1 &&
+        !impl_of(o)->needs_grad()) {
         PyRef item = own(PyObject_CallMethod(o, "item", nullptr));
         return scalar_attribute(item.get(), out);
     }

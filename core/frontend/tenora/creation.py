@@ -162,6 +162,9 @@ def full(
     """`fill_value` everywhere; its kind decides the dtype when none is given."""
     if out is not None:
         return _into("full", out, dtype, lambda **options: full(size, fill_value, **options))
+    if isinstance(fill_value, complex):
+        dtype = dtype or get_default_dtype().to_complex()
+        return _finish(empty(size, dtype=dtype, device=device).fill_(fill_value), requires_grad)
     return _finish(
         tenora_ops.full(size, fill_value, dtype=dtype, device=default_device(device)), requires_grad
     )
@@ -197,6 +200,10 @@ def full_like(
     requires_grad: bool = False,
 ) -> Tensor:
     """`full` with the size, dtype and device of `input`."""
+    if isinstance(fill_value, complex):
+        return _finish(
+            tenora_ops.empty_like(input, dtype=dtype, device=device).fill_(fill_value), requires_grad
+        )
     return _finish(tenora_ops.full_like(input, fill_value, dtype=dtype, device=device), requires_grad)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_engine import Tensor
 from tenora_ops.families import BINARY, COMPOSITE
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
 from tenora_ops.lazy import np
@@ -18,6 +19,7 @@ from tenora_ops.samples import (
     Draw,
     Sample,
     sample,
+    unary,
 )
 
 
@@ -173,4 +175,34 @@ addcdiv = op(
     method=True,
     inplace=True,
     out=True,
+)
+
+
+def _fill_tensor(input: Any, value: Any) -> Any:
+    if isinstance(value, Tensor) and value.ndim:
+        raise RuntimeError(
+            f"[fill] value: got {value.ndim} dimensions, expected a number or a tensor of none. Use copy_ to broadcast."
+        )
+    if (isinstance(value, complex) or (isinstance(value, Tensor) and value.dtype.is_complex)) and not (
+        input.dtype.is_complex
+    ):
+        raise RuntimeError(
+            f"[fill] value: got a complex number for {input.dtype}, expected a real one. Take its .real."
+        )
+    return ops.copy(input, value)
+
+
+fill_tensor = op(
+    "fill_tensor(input: Tensor, value: Tensor | Scalar) -> Tensor",
+    family=COMPOSITE,
+    dtypes=FLOATING,
+    tolerance="exact",
+    function=_fill_tensor,
+    samples=lambda draw: [sample(s.arguments[0], draw.array()) for s in unary(draw)],
+    oracle=lambda x, value: np.broadcast_to(value, x.shape).astype(x.dtype),
+    doc="As fill with a value that may have a history, or be complex: the value's gradient is the sum.",
+    example="tenora.zeros(2).fill_(tenora.tensor(7.0, requires_grad=True))",
+    public="fill",
+    display="fill",
+    inplace="fill_",
 )

@@ -39,7 +39,7 @@ def embedding(
         _bound(weight, input, max_norm, norm_type)
     if weight.ndim != 2:
         raise RuntimeError(
-            f"[embedding] weight: got {weight.ndim} dimensions, expected 2, (rows, features). Pass a matrix."
+            f"[embedding] weight: got {tuple(weight.shape)}, expected (rows, features). Pass a matrix."
         )
     if padding_idx is None and not scale_grad_by_freq:
         return tenora_ops.embedding(input, weight)
