@@ -151,11 +151,11 @@ def lenient(name: str, call: drawn.Call, how: str, number: int) -> bool:
 def test_listed_dtypes_are_taken_by_one_side_alone(backend: str, name: str, number: int, dtype: str) -> None:
     x, index, source = np.arange(3.0), np.array([2, 0]), np.array([5.0, 6.0])
     rest = {"index_select": (), "index_fill": (7.0,), "take": (), "put": (source,)}.get(name, (source,))
-    arguments = (x, index, *rest) if number == 1 else (x, 0, index, *rest)
+    arguments: list[Any] = [x, index, *rest] if number == 1 else [x, 0, index, *rest]
     if name == "where":
-        arguments = (np.array([1, 0, 1]), x, x + 1)
-    spoilt = [a.astype(dtype) if i == number else a for i, a in enumerate(arguments)]  # type: ignore[union-attr]
-    call = drawn.Call(tuple(spoilt))
+        arguments = [np.array([1, 0, 1]), x, x + 1]
+    arguments[number] = arguments[number].astype(dtype)
+    call = drawn.Call(tuple(arguments))
     refused = [isinstance(outcome(name, call, module), Exception) for module in (tenora, torch)]
     assert refused.count(True) == 1, "no longer differs: take it off the list"
 

@@ -189,7 +189,12 @@ class ConfigurationError(TenoraError, ValueError):
     default_code = "configuration"
 
 
-_dtypes_of: Callable[[str], tuple[str, ...]] = lambda op: ()  # noqa: E731 - replaced at start-up
+def _unknown(op: str) -> tuple[str, ...]:
+    """Before the records are there."""
+    return ()
+
+
+_dtypes_of: Callable[[str], tuple[str, ...]] = _unknown
 
 
 def use_dtypes(source: Callable[[str], tuple[str, ...]]) -> None:

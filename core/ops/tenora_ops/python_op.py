@@ -116,11 +116,11 @@ class PythonOp:
 class Overloads:
     """A native function whose other forms are Python ops: the native one is tried first."""
 
-    def __init__(self, native: Callable[..., Any], python: list[PythonOp], doc: str) -> None:
-        self.native = native
+    def __init__(self, native: Any, python: list[PythonOp], doc: str) -> None:
+        self.native = native  # an op function of the engine
         self.python = python
-        self.ops = (*native.ops, *(name for op in python for name in op.ops))  # type: ignore[attr-defined]
-        self.result_type = next((op.result_type for op in (native, *python) if op.result_type), None)  # type: ignore[attr-defined]
+        self.ops = (*native.ops, *(name for op in python for name in op.ops))
+        self.result_type = next((op.result_type for op in (native, *python) if op.result_type), None)
         self.__name__ = self.__qualname__ = python[0].__name__
         self.__doc__ = doc
 
