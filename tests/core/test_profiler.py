@@ -97,7 +97,7 @@ def test_what_is_no_seed_changes_no_generator() -> None:
     with pytest.raises(TypeError):
         _engine.manual_seed("5")
     assert tenora.random.get_rng_state().tolist() == state
-    with pytest.raises(TypeError, match=r"\[set_rng_state\] state: got NoneType"):
+    with pytest.raises(TypeError, match=r"\[set_state\] state is no tensor: got NoneType"):
         tenora.random.set_rng_state(None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"\[profile\] capacity: got -1"):
         tenora.profiler.profile(-1)

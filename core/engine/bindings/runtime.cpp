@@ -242,12 +242,7 @@ void add_runtime(PyObject* module) {
     m.def("ring_mark", mark, arg("label"));
     m.def("chrome_trace", chrome_trace_binding, arg("events"));
     m.def(
-        "manual_seed",
-        [](const py::object& seed) {
-            uint64_t value = PyLong_AsUnsignedLongLongMask(seed.ptr());
-            if (PyErr_Occurred()) throw_python();
-            manual_seed(value);
-        },
+        "manual_seed", [](const py::object& seed) { manual_seed(seed_argument(seed.ptr(), "manual_seed")); },
         arg("seed"));
     add_streams(m);
     add_stream_functions(m);

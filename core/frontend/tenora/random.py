@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import secrets
-import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import (
     Generator,
     Tensor,
-    as_tensor_data,
     default_generator,
     device,
     device_count,
     space_names,
-    uint8,
 )
 from tenora_engine import manual_seed as _seed_all_devices
 
@@ -24,7 +22,7 @@ __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "
 
 
 def manual_seed(seed: int) -> Generator:
-    """Seeds the default generator of every device and returns the host's.
+    """Seeds the default generator of every device and returns the host's. `seed` is read by `int`, as PyTorch does.
 
     >>> import tenora
     >>> a = tenora.manual_seed(1) and tenora.rand(2)
@@ -32,8 +30,15 @@ def manual_seed(seed: int) -> Generator:
     >>> bool((a == b).all())
     True
     """
-    host = default_generator().manual_seed(seed)  # refuses what is no seed before anything has changed
-    _seed_all_devices(seed)
+    try:
+        value = int(seed)
+    except (TypeError, ValueError) as error:
+        kind = errors.ArgumentTypeError if isinstance(error, TypeError) else errors.ArgumentValueError
+        raise kind(
+            f"[manual_seed] seed is no number: got {seed!r}, expected an int. Pass an int.", op="manual_seed"
+        ) from error
+    host = default_generator().manual_seed(value)  # refuses what is no seed before anything has changed
+    _seed_all_devices(value)
     return host
 
 
@@ -46,28 +51,20 @@ def seed() -> int:
 
 def initial_seed() -> int:
     """The seed of the default generator."""
-    return int(default_generator().initial_seed())
+    return default_generator().initial_seed()
 
 
 def get_rng_state() -> Tensor:
     """The state of the default generator (seed and counter), as 16 bytes."""
-    seed, offset = default_generator().get_state()
-    return as_tensor_data(list(struct.pack("<QQ", seed % 2**64, offset % 2**64)), dtype=uint8)
+    return default_generator().get_state()
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Sets the state that `get_rng_state` returned; TypeError or ValueError for anything but 16 bytes."""
-    if not isinstance(new_state, Tensor):
-        raise TypeError(
-            f"[set_rng_state] state: got {type(new_state).__name__}, expected a Tensor. "
-            "Pass what get_rng_state returned."
-        )
-    if new_state.dtype != uint8 or new_state.numel() != 16:
-        raise ValueError(
-            f"[set_rng_state] state: got {new_state.dtype} {list(new_state.shape)}, expected uint8 [16]. "
-            "Pass what get_rng_state returned."
-        )
-    default_generator().set_state(struct.unpack("<QQ", bytes(new_state.tolist())))
+    """Sets the state that `get_rng_state` returned; TypeError for what is no uint8 tensor of the host.
+
+    RuntimeError for another number of bytes than 16.
+    """
+    default_generator().set_state(new_state)
 
 
 @contextmanager
