@@ -33,6 +33,7 @@ LAZY_ALLOWED: dict[str, str] = {
     "bench/worker.py": "the framework under test is an argument of the process",
     "core/dispatch/tenora_dispatch/lifecycle.py": "loads the package of a requested backend",
     "core/frontend/tenora/__init__.py": "rooms that `import tenora` leaves out (PEP 562)",
+    "core/frontend/tenora/utils/__init__.py": "utilities that most programs never ask for (PEP 562)",
     "core/hooks/tenora_hooks/__init__.py": "pluggy comes with the first plugin (PEP 562)",
     "core/hooks/tenora_hooks/manager.py": "loads plugins, and pluggy with the first of them",
     "core/ops/tenora_ops/later.py": "a family of ops when one of its names is asked for",
