@@ -1,4 +1,5 @@
 // Anomaly mode: where a forward operation was called, as a text kept with its node.
+//   - The text is what a pushed function says, or the interpreter's stack before one is pushed.
 
 #include "autograd_objects.h"
 #include "payload.h"
@@ -8,11 +9,18 @@ namespace tenora::python {
 
 namespace {
 
+PyObject* trace_lines = nullptr;  // () -> list of str
+
+PyRef lines_of_stack() {
+    if (trace_lines) return PyRef::steal(PyObject_CallNoArgs(trace_lines));
+    PyRef module = PyRef::steal(PyImport_ImportModule("traceback"));
+    return module ? PyRef::steal(PyObject_CallMethod(module.get(), "format_stack", nullptr)) : PyRef();
+}
+
 void* capture_trace() {
     if (!Py_IsInitialized()) return nullptr;
     GilGuard gil;
-    PyRef module = PyRef::steal(PyImport_ImportModule("traceback"));
-    PyRef lines = module ? PyRef::steal(PyObject_CallMethod(module.get(), "format_stack", nullptr)) : PyRef();
+    PyRef lines = lines_of_stack();
     PyRef empty = PyRef::steal(PyUnicode_FromString(""));
     PyRef joined = lines && empty ? PyRef::steal(PyUnicode_Join(empty.get(), lines.get())) : PyRef();
     if (!joined) {
@@ -32,6 +40,11 @@ std::string format_trace(void* p) {
 }
 
 }  // namespace
+
+PyObject* set_trace_lines(PyObject*, PyObject* function) {
+    Py_XSETREF(trace_lines, function == Py_None ? nullptr : Py_NewRef(function));
+    Py_RETURN_NONE;
+}
 
 void install_trace_hooks() {
     hooks().capture_trace = capture_trace;

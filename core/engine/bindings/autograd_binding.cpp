@@ -10,6 +10,8 @@
 
 namespace tenora::python {
 
+PyObject* set_trace_lines(PyObject*, PyObject* function);  // anomaly.cpp
+
 namespace {
 
 struct TensorList {
@@ -160,6 +162,10 @@ PyMethodDef functions[] = {
     {"set_anomaly", set_mode<&Modes::anomaly>, METH_O,
      "Sets this thread's anomaly mode; returns the old one."},
     {"is_anomaly", get_mode<&Modes::anomaly>, METH_NOARGS, "True in anomaly mode."},
+    {"set_trace_lines", set_trace_lines, METH_O,
+     "set_trace_lines(function): in anomaly mode function() gives the lines that say where a forward call "
+     "was "
+     "made."},
     {"mark_parts", mark_parts, METH_O,
      "mark_parts(views) -> views: one call gave them all, so a write into one is refused while it would be "
      "recorded."},

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any, overload
 
+from tenora_dispatch import errors
+
 from .module import Module
 
 
@@ -19,7 +21,7 @@ class _Indexed(Module):
     def _position(self, index: int) -> int:
         position = operator.index(index)
         if not -len(self) <= position < len(self):
-            raise IndexError(
+            raise errors.IndexRangeError(
                 f"[{type(self).__name__}] index: got {position}, expected {-len(self)} to {len(self) - 1}."
                 " Pass an index that the container has."
             )
@@ -83,7 +85,7 @@ class Sequential(_Indexed):
     def forward(self, input: Any) -> Any:
         """Passes `input` through every module in order."""
         attributes = self.__dict__  # where the members live: no mapping in between on the way of every call
-        for name in self._modules._names:
+        for name in attributes["_module_names"]:
             input = attributes[name](input)
         return input
 

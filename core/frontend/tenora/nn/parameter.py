@@ -1,10 +1,13 @@
-"""`Parameter` and `Buffer`: tensors that a module owns by being assigned to it."""
+"""`Parameter` and `Buffer`: tensors that a module owns by being assigned to it, and their lazy forms."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import Tensor
+
+from .. import creation
 
 
 class Parameter(Tensor):
@@ -24,7 +27,7 @@ class Parameter(Tensor):
         elif isinstance(data, Tensor):
             from_data = data
         else:
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[Parameter] data: got {type(data).__name__}, expected a Tensor. Wrap it in tenora.tensor(...)."
             )
         parameter = from_data.detach().as_subclass(cls)
@@ -43,7 +46,10 @@ class Parameter(Tensor):
         return copy
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return _rebuild_parameter, (type(self), self.detach().as_subclass(Tensor), self.requires_grad)
+        data = (type(self), self.detach().as_subclass(Tensor), self.requires_grad)
+        return (
+            (_rebuild_parameter, data, dict(self.__dict__)) if self.__dict__ else (_rebuild_parameter, data)
+        )
 
 
 def _rebuild_parameter(cls: type[Parameter], data: Tensor, requires_grad: bool) -> Parameter:
@@ -66,3 +72,97 @@ class Buffer(Tensor):
         buffer = (Tensor() if data is None else data).detach().as_subclass(cls)
         buffer.persistent = persistent
         return buffer
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Buffer:
+        known = memo.get(id(self))
+        if known is not None:
+            return known
+        copy = type(self)(self.detach().clone(), persistent=self.persistent)
+        memo[id(self)] = copy
+        return copy
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return _rebuild_buffer, (type(self), self.detach().as_subclass(Tensor), self.persistent)
+
+
+def _rebuild_buffer(cls: type[Buffer], data: Tensor, persistent: bool) -> Buffer:
+    return cls(data, persistent=persistent)
+
+
+class UninitializedTensorMixin:
+    """A parameter or buffer whose shape is not known yet: `materialize(shape)` makes it what it stands for."""
+
+    cls_to_become: type[Any]
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Gives the tensor uninitialised memory of `shape`; the object stays, its class becomes the plain one."""
+        me: Any = self
+        me.data = creation.empty(shape, device=device or me.device, dtype=dtype or me.dtype)
+        me.__class__ = self.cls_to_become
+
+    @property
+    def shape(self) -> Any:
+        """Not there yet: RuntimeError."""
+        raise errors.OperationError(
+            f"[{type(self).__name__}] shape: got a tensor without one, expected one that is initialised. "
+            "Call the lazy module once, or load a state into it."
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A parameter of a lazy module, whose shape the first input will tell.
+
+    >>> import tenora
+    >>> weight = tenora.nn.UninitializedParameter()
+    >>> weight.materialize((2, 3))
+    >>> tuple(weight.shape), type(weight).__name__
+    ((2, 3), 'Parameter')
+    """
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        data = creation.empty((0,), device=device, dtype=dtype)
+        return super().__new__(cls, data, requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (self.requires_grad, self.device, self.dtype)
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Buffer):
+    """A buffer of a lazy module, whose shape the first input will tell."""
+
+    cls_to_become = Buffer
+
+    def __new__(
+        cls, requires_grad: bool = False, device: Any = None, dtype: Any = None, persistent: bool = True
+    ) -> Any:
+        return super().__new__(cls, creation.empty((0,), device=device, dtype=dtype), persistent=persistent)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(False, self.device, self.dtype, self.persistent)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return type(self), (False, self.device, self.dtype, self.persistent)
+
+
+def is_lazy(tensor: Any) -> bool:
+    """Whether `tensor` has no shape yet.
+
+    >>> is_lazy(UninitializedParameter())
+    True
+    """
+    return isinstance(tensor, UninitializedTensorMixin)
+
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Any
 
@@ -24,7 +23,9 @@ class RemovableHandle:
     _numbers = itertools.count()
     id: int
 
-    def __init__(self, hooks: Any, hook: Any = None, *, prepend: bool = False, extra_dict: Any = None) -> None:
+    def __init__(
+        self, hooks: Any, hook: Any = None, *, prepend: bool = False, extra_dict: Any = None
+    ) -> None:
         self.id = next(RemovableHandle._numbers)
         self._tables = [weakref.ref(table) for table in (hooks, *_listed(extra_dict))]
         if hook is not None:

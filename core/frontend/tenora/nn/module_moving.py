@@ -1,0 +1,172 @@
+"""Changing all tensors of a module at once: dtype, device, gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Self
+
+import tenora_engine as engine
+from tenora_autograd import no_grad
+from tenora_dispatch import errors
+from tenora_engine import Tensor
+
+from .. import creation
+from .module_tree import Tree
+
+
+class Movable(Tree):
+    """The part of `Module` that moves and casts."""
+
+    def apply(self, fn: Callable[[Any], Any]) -> Self:
+        """Calls `fn` on every module, children first.
+
+        >>> import tenora
+        >>> net = tenora.nn.Sequential(tenora.nn.ReLU())
+        >>> _ = net.apply(lambda module: print(type(module).__name__))
+        ReLU
+        Sequential
+        """
+        for child in self.children():
+            child.apply(fn)
+        fn(self)
+        return self
+
+    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
+        """Puts `fn(tensor)` in the place of every parameter's data, gradient, and of every buffer.
+
+        Parameters stay the objects they are, so an optimizer keeps its hold of them.
+        """
+        if recurse:
+            for child in self.children():
+                child._apply(fn)
+        for parameter in self._parameters.values():
+            if parameter is None:
+                continue
+            gradient = parameter.grad
+            with no_grad():
+                changed = fn(parameter)
+            if changed is not parameter:
+                parameter.data = changed
+            if gradient is not None:
+                with no_grad():
+                    parameter.grad = fn(gradient)
+                parameter.grad.requires_grad_(gradient.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`, `to(tensor)` and combinations.
+
+        Only floating and complex tensors change their dtype. `non_blocking` is as in `Tensor.to`; `memory_format` is
+        accepted and changes nothing: tenora's layers take every layout as it comes.
+
+        Raises TypeError for a dtype that is neither floating nor complex.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).to(tenora.float64).weight.dtype
+        tenora.float64
+        """
+        kwargs.pop("memory_format", None)
+        given = [*args, *kwargs.values()]
+        dtypes = [
+            v if isinstance(v, engine.dtype) else v.dtype
+            for v in given
+            if isinstance(v, engine.dtype | Tensor)
+        ]
+        for dtype in dtypes:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise errors.ArgumentTypeError(
+                    f"[Module.to] dtype: got {dtype}, expected a floating or complex one. "
+                    "Cast single buffers by themselves."
+                )
+
+        def convert(tensor: Tensor) -> Tensor:
+            moved = tensor.to(*args, **kwargs)
+            whole = not (tensor.is_floating_point() or tensor.is_complex())
+            return tensor.to(moved.device) if whole and moved.dtype != tensor.dtype else moved
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Moves to `device` without copying: parameters and buffers are uninitialised there."""
+        return self._apply(lambda tensor: creation.empty_like(tensor, device=device), recurse)
+
+    def _cast(self, dtype: Any) -> Self:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+    def double(self) -> Self:
+        """Casts floating parameters and buffers to float64."""
+        return self._cast(engine.float64)
+
+    def float(self) -> Self:
+        """Casts floating parameters and buffers to float32."""
+        return self._cast(engine.float32)
+
+    def half(self) -> Self:
+        """Casts floating parameters and buffers to float16."""
+        return self._cast(engine.float16)
+
+    def bfloat16(self) -> Self:
+        """Casts floating parameters and buffers to bfloat16."""
+        return self._cast(engine.bfloat16)
+
+    def type(self, dst_type: Any) -> Self:
+        """Casts all parameters and buffers, integers too, to a dtype or the name of a tensor type."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
+    def cpu(self) -> Self:
+        """Moves parameters and buffers to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())
+
+    def cuda(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to a CUDA device; an error where no backend serves one."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def _to_kind(self, kind: str, device: Any) -> Self:
+        place = kind if device is None else f"{kind}:{device}" if isinstance(device, int) else device
+        return self._apply(lambda tensor: tensor.to(place))
+
+    def xpu(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to an `xpu` device; an error where no backend serves one."""
+        return self._to_kind("xpu", device)
+
+    def ipu(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to an `ipu` device; an error where no backend serves one."""
+        return self._to_kind("ipu", device)
+
+    def mtia(self, device: Any = None) -> Self:
+        """Moves parameters and buffers to an `mtia` device; an error where no backend serves one."""
+        return self._to_kind("mtia", device)
+
+    def share_memory(self) -> Self:
+        """Would move the parameters into memory shared between processes, which tenora does not have yet.
+
+        Raises NotImplementedError.
+        """
+        raise errors.NotImplementedOperationError(
+            f"[share_memory] {type(self).__name__}: got a wish for memory shared between processes, expected "
+            "parameters of one process: there is no such memory yet. Send `state_dict()` to the other process."
+        )
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Sets `requires_grad` of every parameter."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Drops the gradients of all parameters, or fills them with zeros."""
+        for parameter in self.parameters():
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+                continue
+            if gradient.grad_fn is None:
+                gradient.requires_grad_(False)
+            else:
+                parameter.grad = gradient = gradient.detach()
+            gradient.zero_()
