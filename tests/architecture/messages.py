@@ -41,3 +41,30 @@ def faulty_messages(source: str) -> Iterator[Finding]:
         lacking = [part for part, found in PARTS.items() if text is not None and not found.search(text)]
         if lacking:
             yield Finding(node.lineno, f"{name}: {', '.join(lacking)}: {text}")
+
+
+#: Built-in classes of which `tenora_dispatch.errors` has one of its own, with fields.
+BUILTIN = {"RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError"}
+ASKING = {"isinstance", "issubclass", "suppress"}
+
+
+def _asked(node: ast.AST) -> list[ast.expr | None]:
+    """The parts of a node where a class is asked about, not raised."""
+    if isinstance(node, ast.ExceptHandler):
+        return [node.type]
+    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in ASKING:
+        return list(node.args)
+    if isinstance(node, ast.arg | ast.AnnAssign):
+        return [node.annotation]
+    if isinstance(node, ast.ClassDef) and len(node.bases) > 1:  # beside a class with fields
+        return list(node.bases)
+    return [node.returns] if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) else []
+
+
+def builtin_classes(source: str) -> Iterator[Finding]:
+    """Where a built-in exception class is raised, handed on or subclassed (not caught, asked about or annotated)."""
+    tree = ast.parse(source)
+    asked = {id(name) for node in ast.walk(tree) for part in _asked(node) if part for name in ast.walk(part)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in BUILTIN and id(node) not in asked:
+            yield Finding(node.lineno, node.id)

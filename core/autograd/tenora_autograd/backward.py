@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
 from tenora_ops.formula import ops
@@ -17,7 +18,7 @@ def _as_tuple(value: Tensors, op: str, name: str) -> tuple[Tensor, ...]:
     items = (value,) if isinstance(value, Tensor) else tuple(value)
     for item in items:
         if not isinstance(item, Tensor):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[{op}] {name} must be tensors: got {type(item).__name__}, expected tensors. Pass one or a "
                 "sequence of them."
             )
@@ -29,7 +30,7 @@ def _gradients(outputs: tuple[Tensor, ...], given: Gradients, op: str) -> tuple[
         return None
     gradients = (given,) if isinstance(given, Tensor) else tuple(given)
     if len(gradients) != len(outputs):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] one gradient per output is needed: got {len(gradients)} gradients, expected {len(outputs)}. "
             "Pass as many, None for a scalar output's 1."
         )
@@ -66,7 +67,7 @@ def backward(
     outputs = _as_tuple(tensors, "backward", "tensors")
     chosen = None if inputs is None else _as_tuple(inputs, "backward", "inputs")
     if chosen is not None and not chosen:
-        raise RuntimeError(
+        raise errors.OperationError(
             "[backward] inputs is empty: got (), expected at least one tensor. Leave it out for all leaves."
         )
     _engine.backward(
@@ -108,11 +109,11 @@ def grad(
         27.0
     """
     if is_grads_batched:
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             "[grad] is_grads_batched is not there yet: got True, expected False. Loop over the vectors."
         )
     if materialize_grads and allow_unused is False:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             "[grad] materialize_grads needs allow_unused: got allow_unused=False, expected True or nothing. Leave "
             "it out."
         )

@@ -13,6 +13,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import SavedTensor, Tensor
 from tenora_ops.formula import ops
@@ -58,7 +59,7 @@ class FunctionCtx:
             RuntimeError: one was changed in place since, or backward has freed them already.
         """
         if self._freed:
-            raise RuntimeError(
+            raise errors.OperationError(
                 "[Function] the saved tensors are gone: backward ran through this node before, without retain_graph. "
                 "Pass retain_graph=True to the first backward."
             )
@@ -82,13 +83,13 @@ class _Node(FunctionCtx):
         if len(values) > self._count and all(v is None for v in values[self._count :]):
             values = values[: self._count]
         if len(values) != self._count:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{name}Backward] backward returned an incorrect number of gradients: got {len(values)}, expected "
                 f"{self._count}, one per argument of forward. Return None for those without a gradient."
             )
         for value in values:
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(
+                raise errors.ArgumentTypeError(
                     f"[{name}Backward] backward must return tensors or None: got {type(value).__name__}, expected "
                     "one of "
                     "these. Return None where there is no gradient."
@@ -117,14 +118,14 @@ class Function:
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """Computes the outputs; the first argument is ctx, unless `setup_context` is defined."""
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             "[Function] forward is missing: got none, expected one. Define it as a static method."
         )
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """One gradient (or None) per argument of forward."""
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             "[Function] backward is missing: got none, expected one. Define it as a static method."
         )
 
@@ -168,7 +169,7 @@ def _record(cls: type[Function], ctx: _Node, args: tuple[Any, ...], value: Any) 
     ctx._positions = positions
     for tensor in ctx._dirty:
         if not any(tensor is output for output in outputs):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{cls.__name__}] a tensor marked dirty must be returned from forward: got other results, expected "
                 "it among "
                 "them. Return it."
@@ -194,7 +195,7 @@ def _record(cls: type[Function], ctx: _Node, args: tuple[Any, ...], value: Any) 
 def _tensors_only(values: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
     for value in values:
         if value is not None and not isinstance(value, Tensor):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[Function] save_for_backward takes tensors: got {type(value).__name__}, expected tensors. "
                 "Set other values as attributes of ctx."
             )
@@ -245,7 +246,7 @@ class _Refuse(Function):
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise RuntimeError(
+        raise errors.OperationError(
             "[once_differentiable] trying to differentiate twice a function that was marked with @once_differentiable. "
             "Write its backward with differentiable ops and drop the mark."
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tenora_autograd.backward import grad
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
 from tenora_ops.formula import ops
@@ -23,7 +24,7 @@ def _as_tuple(value: Any, op: str, name: str) -> tuple[tuple[Tensor, ...], bool]
     items = (value,) if single else tuple(value)
     for item in items:
         if not isinstance(item, Tensor):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[{op}] {name} must be tensors: got {type(item).__name__}, expected tensors. Pass one or a tuple "
                 "of them."
             )
@@ -64,7 +65,7 @@ def _gradients(
         found = (None,) * len(inputs)
     for i, g in enumerate(found):
         if g is None and strict:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op}] the outputs do not depend on input {i}: got strict=True, expected a gradient. Pass "
                 "strict=False "
                 "for zeros."
@@ -75,19 +76,19 @@ def _gradients(
 def _vectors(vector: Any, outputs: tuple[Tensor, ...], op: str) -> tuple[Tensor, ...]:
     if vector is None:
         if len(outputs) != 1 or outputs[0].numel() != 1:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op}] v is missing: got none, expected it unless one output has one element. Pass v."
             )
         return (ops.ones_like(outputs[0]),)
     found, _ = _as_tuple(vector, op, "v")
     if len(found) != len(outputs):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] v must match: got {len(found)} tensors, expected {len(outputs)}."
             " Pass one tensor per input or output."
         )
     for v, y in zip(found, outputs, strict=True):
         if v.shape != y.shape:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op}] v must match: got shape {tuple(v.shape)}, expected {tuple(y.shape)}."
                 " Pass a tensor of that shape."
             )
@@ -177,7 +178,7 @@ def _scalar(func: Function, op: str) -> Function:
     def checked(*xs: Tensor) -> Tensor:
         y = func(*xs)
         if not isinstance(y, Tensor) or y.numel() != 1:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op}] func gives the wrong result: got another, expected one tensor with one element. Sum it."
             )
         flat: Tensor = ops.reshape(y, ())

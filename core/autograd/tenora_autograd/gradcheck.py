@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tenora_autograd.backward import grad
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Generator, Tensor
 from tenora_ops.formula import ops
@@ -19,7 +20,7 @@ from tenora_ops.formula import ops
 Function = Callable[..., Any]
 
 
-class GradcheckError(RuntimeError):
+class GradcheckError(errors.OperationError):
     """A gradient that differs from the finite difference."""
 
 
@@ -145,13 +146,13 @@ def gradcheck(
     arguments = _inputs(inputs)
     checked = [i for i, a in enumerate(arguments) if isinstance(a, Tensor) and a.requires_grad]
     if not checked:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             "[gradcheck] no input requires a gradient: got none that does, expected at least one. Set "
             "requires_grad=True."
         )
     for i in checked:
         if arguments[i].dtype not in (_engine.float64, _engine.complex128):
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[gradcheck] input {i} is imprecise: got {arguments[i].dtype}, expected float64 or complex128. "
                 "Cast it: finite "
                 "differences need the precision."

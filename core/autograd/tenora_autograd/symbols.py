@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from tenora_dispatch import errors
 from tenora_engine._engine import OpFunction
 from tenora_ops.formula import REGISTERED, ops
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Number = Any
 
 
-class TraceError(RuntimeError):
+class TraceError(errors.OperationError):
     """A formula that cannot be traced; the text names the op, the formula's file and line."""
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from tenora_autograd.symbols import Sym, SymAttr, TraceError
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Program, ProgramBuilder, Tensor
 from tenora_ops.formula import ops
@@ -264,7 +265,7 @@ def call_formula(
     assert entry.vjp is not None, f"[{op}] has no vjp formula"
     for i, operand in enumerate(entry.schema.operands):
         if operand.name in entry.no_gradient and needs >> min(i, 63) & 1:
-            raise NotImplementedError(
+            raise errors.NotImplementedOperationError(
                 f"[{op}] no gradient: got {operand.name} that needs one, expected it to need none. "
                 f"Detach {operand.name}, or ask for the other gradients alone (tenora.autograd.grad)."
             )

@@ -30,6 +30,7 @@ from tenora_dispatch.errors import (
     BackendError,
     BackendNotFoundError,
     ConfigurationError,
+    OperationError,
     did_you_mean,
 )
 from tenora_dispatch.lifecycle import OUT, BackendRow, BackendTable, State
@@ -304,7 +305,7 @@ class UseBackend:
     ) -> None:
         stack = self._local.__dict__.get("stack")
         if not stack:
-            raise RuntimeError(
+            raise OperationError(
                 "[use_backend] left without being entered: got __exit__ in a thread that did not enter it, expected "
                 "`with use_backend(...)`. Enter and leave it in the same thread."
             )

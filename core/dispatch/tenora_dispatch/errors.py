@@ -6,6 +6,8 @@
   `[op] what is wrong: got ..., expected .... What to do.`
 - The original exception, where there is one, is the `__cause__`.
 - The engine raises these classes too: they are pushed into it once, under the names of `ENGINE_CLASSES`.
+- Core's Python raises them, never the built-in classes (`tests/architecture/test_error_classes.py`); where it gives no
+  `op`, the name in front of the text is it.
 """
 
 import difflib
@@ -16,14 +18,16 @@ class TenoraError(Exception):
     """Any error that tenora raises on purpose.
 
     Fields: `code` (short and stable, such as "shape" or "unsupported"), `op`, `backend`, `dtype` (names, or None).
+    `op` is the name in front of the text, unless it is given.
 
     Example:
-        >>> error = TenoraError("[add] shapes do not broadcast", code="shape", op="add")
+        >>> error = TenoraError("[add] shapes do not broadcast", code="shape")
         >>> error.code, error.op, error.backend
         ('shape', 'add', None)
     """
 
     default_code = "error"
+    names_op = True  # whether the name in front of the text is an op's
 
     def __init__(
         self,
@@ -36,13 +40,19 @@ class TenoraError(Exception):
     ) -> None:
         super().__init__(message)
         self.code = code or self.default_code
-        self.op = op or None
+        self.op = op or (_op_named(message) if self.names_op else None)
         self.backend = backend or None
         self.dtype = dtype or None
 
     def __reduce__(self) -> tuple[object, ...]:
         # Exceptions cross process borders (data loaders, test runners); keyword fields must survive that.
         return (_rebuild, (type(self), str(self.args[0]), self.code, self.op, self.backend, self.dtype))
+
+
+def _op_named(text: str) -> str | None:
+    """The name in brackets that a text begins with."""
+    head, found, _ = str(text).partition("] ")
+    return head[1:] if found and head.startswith("[") else None
 
 
 def _rebuild(
@@ -130,6 +140,7 @@ class BackendError(TenoraError, RuntimeError):
 
 
 class BackendNotFoundError(BackendError, LookupError):
+    names_op = False
     """No backend of that name, or none for that device, is installed."""
 
     default_code = "backend_not_found"
@@ -190,6 +201,7 @@ class ConfigurationError(TenoraError, ValueError):
 
 
 def _unknown(op: str) -> tuple[str, ...]:
+    names_op = False
     """Before the records are there."""
     return ()
 

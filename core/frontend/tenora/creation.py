@@ -13,6 +13,7 @@ from typing import Any
 
 import tenora_engine
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor, as_tensor_data, float64
 from tenora_engine import dtype as DType
 
@@ -62,11 +63,11 @@ def _into(op: str, out: Tensor, dtype: DType | None, make: Callable[..., Tensor]
     Raises RuntimeError for another dtype than the one asked for, and for a tensor that requires gradients.
     """
     if dtype is not None and dtype != out.dtype:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] out= has another dtype: got {out.dtype}, expected {dtype}. Leave dtype out."
         )
     if out.requires_grad:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] out= does not support gradients: got a tensor that requires grad, expected another. Detach it."
         )
     made = make(dtype=out.dtype, device=out.device)
@@ -237,11 +238,11 @@ def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     for name, v in (("start", start), ("end", end)):
         if not isinstance(v, Number):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[{op}] {name} is wrong: got {type(v).__name__}, expected a number. Pass a Python number."
             )
     if steps < 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] negative dimension: got {steps} steps, expected 0 or more. Ask for none or more."
         )
     if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
@@ -262,7 +263,7 @@ def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device
 def _whole(op: str, number: Any) -> int:
     number = number.item() if isinstance(number, Tensor) else number
     if not isinstance(number, Real) or not math.isfinite(number):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] an end is wrong: got {number}, expected a finite number for a whole dtype."
             " Pass finite numbers, or a floating dtype."
         )
@@ -382,7 +383,7 @@ def randint(
         )
     if size is None:
         if high is None or isinstance(high, int):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 "[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,))."
                 " Pass the result's size."
             )

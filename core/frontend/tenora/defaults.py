@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import default_dtype
 from tenora_engine import device as Device
 from tenora_engine import dtype as DType
@@ -39,7 +40,7 @@ def set_default_dtype(d: DType) -> None:
     >>> tenora.set_default_dtype(tenora.float32)
     """
     if not isinstance(d, DType) or not d.is_floating_point:
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[set_default_dtype] dtype: got {d!r}, expected a floating dtype such as tenora.float32."
             " Choose a floating dtype."
         )

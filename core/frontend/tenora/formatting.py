@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import tenora_engine
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_ops.lazy import np  # half a process's start, for those who print
 
@@ -50,7 +51,7 @@ def set_printoptions(
             "full": PrintOptions(threshold=2**62),
         }
         if profile not in profiles:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[set_printoptions] profile: got {profile!r}, expected one of {list(profiles)}."
                 " Choose one of them."
             )

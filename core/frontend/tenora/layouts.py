@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Size, Tensor, complex64, set_tensor_method
 from tenora_ops.checks import broadcast_shape, ints
 
@@ -49,7 +50,7 @@ def empty_strided(
     """
     sizes, steps = ints(size), ints(stride)
     if len(sizes) != len(steps) or any(n < 0 for n in (*sizes, *steps)):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[empty_strided] strides do not fit: got {steps} for shape {sizes}, expected one for every size, none "
             "negative. Give a stride for every size."
         )
@@ -72,7 +73,7 @@ def empty_permuted(
     """
     sizes, order = ints(size), ints(physical_layout)
     if sorted(order) != list(range(len(sizes))):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[empty_permuted] layout is wrong: got {order}, expected a permutation of {len(sizes)} dims. Name each "
             "dim once."
         )

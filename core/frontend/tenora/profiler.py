@@ -6,6 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar
 
+from tenora_dispatch import errors
 from tenora_engine import chrome_trace, ring_start, ring_stop, ring_take, set_no_hidden_copies
 
 
@@ -26,14 +27,16 @@ class profile:
 
     def __init__(self, capacity: int = 1 << 16) -> None:
         if capacity < 1:
-            raise ValueError(f"[profile] capacity: got {capacity}, expected at least 1. Give a larger one.")
+            raise errors.ArgumentValueError(
+                f"[profile] capacity: got {capacity}, expected at least 1. Give a larger one."
+            )
         self.capacity = capacity
         self.events: list[dict[str, Any]] = []
         self.dropped = 0
 
     def __enter__(self) -> profile:
         if profile._running:
-            raise RuntimeError(
+            raise errors.OperationError(
                 "[profile] another profile is running: got a second one, expected one at a time. "
                 "End the outer block first."
             )

@@ -11,6 +11,7 @@ from typing import Any
 
 import tenora_engine
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Storage, Tensor, _rebuild_tensor, is_grad_enabled, set_tensor_method
 from tenora_engine import device as Device
 from tenora_engine import dtype as DType
@@ -65,7 +66,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     for name, known in _TYPE_NAMES.items():
         if known == short:
             return tenora_ops.cast(self, getattr(tenora_engine, name))
-    raise ValueError(
+    raise errors.ArgumentValueError(
         f"[type] unknown type: got {dtype!r}, expected a dtype or one of {sorted(_TYPE_NAMES.values())}. Pass a dtype."
     )
 
@@ -113,7 +114,7 @@ def is_nonzero(self: Tensor) -> bool:
         RuntimeError: the tensor has not exactly one element.
     """
     if self.numel() != 1:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[is_nonzero] ambiguous: got {self.numel()} elements, expected one. Use any() or all() first."
         )
     return bool(self.item())
@@ -136,7 +137,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
     """
     rank, shape = self.ndim, tuple(self.shape)
     if rank < 2 or (rank > 2 and len(set(shape)) > 1):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[fill_diagonal_] shape is wrong: got {shape}, expected a matrix, or dims of one size. Use diagonal()."
         )
     step = sum(self.stride())
@@ -154,7 +155,7 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 def _rewindow(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         if self.requires_grad and is_grad_enabled():
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{name}] changes the window of a tensor that carries gradients: got one that requires grad, expected "
                 f"none. Write x = x.{name.rstrip('_')}(...)."
             )
@@ -169,7 +170,7 @@ def _rewindow(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _resized(self: Tensor, *sizes: Any) -> Tensor:
     size = tuple(sizes[0]) if len(sizes) == 1 and isinstance(sizes[0], list | tuple) else sizes
     if not all(isinstance(n, int) for n in size):
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[resize_] size: got {', '.join(type(n).__name__ for n in size)}, expected ints."
             " Pass whole numbers."
         )
@@ -209,14 +210,14 @@ def set_(
     tensor([2., 3.])
     """
     if self.requires_grad and is_grad_enabled():
-        raise RuntimeError(
+        raise errors.OperationError(
             "[set_] changes the memory of a tensor that carries gradients: got one that requires grad, expected none. "
             "Use no_grad(), or a new tensor."
         )
     if source is None:
         source = tenora_ops.empty((0,), dtype=self.dtype, device=self.device)
     if not isinstance(source, Tensor | Storage):
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[set_] source: got {type(source).__name__}, expected a Tensor or a Storage. Set from one of them."
         )
     for what, ours, theirs in (
@@ -224,7 +225,7 @@ def set_(
         ("devices", self.device, source.device),
     ):
         if ours != theirs:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[set_] {what} differ: got {theirs} for a tensor of {ours}, expected the same. Convert the source."
             )
     if size is None and isinstance(source, Tensor):

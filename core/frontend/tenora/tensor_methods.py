@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import (
     Tensor,
     bfloat16,
@@ -44,7 +45,7 @@ def _destination(
         elif isinstance(argument, (str, Device)):
             device = argument
         elif argument is not None:
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[to] argument: got {type(argument).__name__}, expected a dtype, a device or a Tensor. "
                 "Write x.to(tenora.float64), x.to('cpu') or x.to(other)."
             )

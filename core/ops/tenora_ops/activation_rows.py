@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_real
 from tenora_ops.families import ALONG
@@ -20,14 +21,14 @@ def _halved(operands: Any, attributes: Any) -> tuple[int, ...]:
     """The shape rule of glu."""
     (shape, _), dim = operands[0], attributes[0]
     if not shape:
-        raise RuntimeError("[glu] too few dimensions: got 0-d, expected at least 1. Unsqueeze it.")
+        raise errors.OperationError("[glu] too few dimensions: got 0-d, expected at least 1. Unsqueeze it.")
     if not -len(shape) <= dim < len(shape):
-        raise IndexError(
+        raise errors.IndexRangeError(
             f"[glu] dim out of range: got {dim}, expected {-len(shape)} to {len(shape) - 1}. Name an existing dim."
         )
     size = shape[dim]
     if size % 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[glu] odd size: got {size} along dim {dim}, expected an even number. Both halves are needed."
         )
     dim %= len(shape)

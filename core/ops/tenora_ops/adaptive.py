@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine._engine import OpFunction
 from tenora_ops.adaptive_cases import (
     adaptive_back_samples,
@@ -125,9 +126,11 @@ def _unpool_rule(n: int) -> Callable[..., Sizes]:
     def rule(operands: Any, attributes: Any) -> Sizes:
         (x, _), (indices, dtype) = operands
         if str(dtype) != "tenora.int64":
-            raise RuntimeError(f"[{name}] wrong dtype of indices: got {dtype}, expected int64. Cast them.")
+            raise errors.OperationError(
+                f"[{name}] wrong dtype of indices: got {dtype}, expected int64. Cast them."
+            )
         if tuple(indices) != tuple(x):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{name}] indices do not fit: got {tuple(indices)}, expected {tuple(x)} like input. Pass those of "
                 "the pooling."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops.lazy import np
 from tenora_ops.samples import Draw, Sample, sample
 from tenora_ops.windows import Sizes, positions, spread
@@ -89,13 +90,13 @@ def unpooled(name: str, x: Sizes, attributes: Any, n: int) -> Sizes:
     if output_size is None:
         return (*x[:-n], *usual)
     if len(output_size) not in (n, n + 2, len(x)):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{name}] wrong number of items in output_size: got {tuple(output_size)}, expected {n} or {n + 2}. "
             "Give the spatial sizes."
         )
     wanted = tuple(output_size[-n:])
     if any(abs(w - u) >= s for w, u, s in zip(wanted, usual, stride, strict=True)):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{name}] output_size does not fit: got {wanted}, expected {usual}, less than a stride {stride} away. "
             "Pass the size of the pooled input."
         )

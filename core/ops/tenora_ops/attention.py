@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_rank
 from tenora_ops.formula import ops
@@ -25,12 +26,12 @@ def _attended(operands: Any, attributes: Any) -> tuple[int, ...]:
     """The shape rule: (..., L, E), (..., S, E), (..., S, V) -> (..., L, V)."""
     query, key, value = (tuple(o[0]) for o in operands[:3])
     if min(len(query), len(key), len(value)) < 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[scaled_dot_product_attention] too few dimensions: got {list(query)}, {list(key)} and {list(value)}, "
             "expected at least 2 each, (..., L, E). Unsqueeze them."
         )
     if query[-1] != key[-1] or key[-2] != value[-2]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[scaled_dot_product_attention] shapes do not fit: got query {list(query)}, key {list(key)} and value "
             f"{list(value)}, expected (..., L, E), (..., S, E) and (..., S, V). Check the heads' sizes."
         )
@@ -39,7 +40,7 @@ def _attended(operands: Any, attributes: Any) -> tuple[int, ...]:
         mask = tuple(operands[3][0])
         whole = spread("scaled_dot_product_attention", [(*batch, query[-2], key[-2]), mask])
         if whole != (*batch, query[-2], key[-2]):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[scaled_dot_product_attention] attn_mask does not fit: got {list(mask)}, expected something that "
                 f"broadcasts to {[*batch, query[-2], key[-2]]}. Check its dimensions."
             )
@@ -118,7 +119,7 @@ def _additive(mask: Any, query: Any) -> Any:
         nothing = ops.full((), -math.inf, dtype=query.dtype, device=query.device)
         return ops.where(mask, ops.zeros_like(nothing), nothing)
     if mask.dtype != query.dtype:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[scaled_dot_product_attention] dtype of attn_mask: got {mask.dtype}, expected bool or {query.dtype} "
             "like query. Cast it with .to(...)."
         )
@@ -134,14 +135,14 @@ def _repeated(x: Any, times: int) -> Any:
 
 def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
     if min(query.ndim, key.ndim, value.ndim) < 3:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[scaled_dot_product_attention] enable_gqa needs heads: got {query.ndim}-d, expected (..., H, L, E). "
             "Unsqueeze the operands."
         )
     heads = query.shape[-3]
     for name, x in (("key", key), ("value", value)):
         if not x.shape[-3] or heads % x.shape[-3]:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[scaled_dot_product_attention] {name} heads do not fit: got {x.shape[-3]} for {heads} of query, "
                 "expected a divisor. Check the numbers of heads."
             )
@@ -161,12 +162,12 @@ def _scaled_dot_product_attention(
     for operand in (query, key, value):
         need_rank("scaled_dot_product_attention", operand, 2)
     if is_causal and attn_mask is not None:
-        raise RuntimeError(
+        raise errors.OperationError(
             "[scaled_dot_product_attention] two masks: got attn_mask and is_causal=True, expected one of them. "
             "Put the causal part into attn_mask."
         )
     if not 0.0 <= dropout_p <= 1.0:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[scaled_dot_product_attention] dropout_p: got {dropout_p}, expected 0 to 1."
             " Choose how often to drop."
         )

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_real
 from tenora_ops.families import ALONG
@@ -150,12 +151,12 @@ def widened(*tensors: Any) -> list[Any]:
 
 def _channel_count(op_name: str, x: Any, **per_channel: Any) -> None:
     if x.ndim < 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op_name}] too few dimensions: got {x.ndim}-d, expected at least 2, (N, C, ...). Unsqueeze the input."
         )
     for name, value in per_channel.items():
         if value is not None and tuple(value.shape) != (x.shape[1],):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op_name}] {name} does not fit: got {list(value.shape)}, expected one value for each of "
                 f"{x.shape[1]} channels. Check the layer's sizes."
             )
@@ -190,14 +191,14 @@ def _batch_norm(
     x, mean, var, w, b = widened(input, running_mean, running_var, weight, bias)
     if not training:
         if mean is None or var is None:
-            raise RuntimeError(
+            raise errors.OperationError(
                 "[batch_norm] no statistics: got running_mean or running_var None without training, expected both. "
                 "Pass them, or training=True."
             )
         return ops.to(ops.batch_norm_eval(x, mean, var, w, b, eps), input.dtype)
     size = input.numel() // max(input.shape[1], 1)
     if input.numel() and size == 1:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[batch_norm] one value per channel: got {list(input.shape)}, expected more in training. "
             "Pass a larger batch, or training=False."
         )
@@ -257,17 +258,17 @@ def _grouped(operands: Any, attributes: Any) -> tuple[int, ...]:
     """The shape rule of group_norm."""
     shape, groups = operands[0][0], attributes[0]
     if len(shape) < 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[group_norm] too few dimensions: got {len(shape)}-d, expected at least 2, (N, C, ...). Unsqueeze it."
         )
     if groups <= 0 or shape[1] % groups:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[group_norm] num_groups does not fit: got {groups} for {shape[1]} channels, expected a divisor of the "
             "number of channels. Choose another number of groups."
         )
     for name, other in zip(("weight", "bias"), operands[1:], strict=True):
         if other is not None and tuple(other[0]) != (shape[1],):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[group_norm] {name} does not fit: got {list(other[0])}, expected one value for each of {shape[1]} "
                 "channels. Check the layer's sizes."
             )
@@ -330,7 +331,7 @@ def _instance_norm(
     n, c = input.shape[0], input.shape[1]
     length = input.numel() // max(n * c, 1)
     if input.numel() and length == 1:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[instance_norm] one value per channel: got {list(input.shape)}, expected more in training. "
             "Pass more spatial elements."
         )
@@ -433,12 +434,12 @@ rms_norm = op(
 
 def _local_response_norm(input: Any, size: int, alpha: float, beta: float, k: float) -> Any:
     if input.ndim < 3:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[local_response_norm] too few dimensions: got {input.ndim}-d, expected at least 3, (N, C, L...). "
             "Unsqueeze the input."
         )
     if size < 1:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[local_response_norm] size: got {size}, expected 1 or more channels. Choose a positive size."
         )
     need_real("local_response_norm", input)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 
 
@@ -16,7 +17,7 @@ def wrap_dim(op: str, dim: int, rank: int) -> int:
     """
     room = max(rank, 1)
     if not -room <= dim < room:
-        raise IndexError(
+        raise errors.IndexRangeError(
             f"[{op}] dimension out of range: got {dim}, expected {-room} to {room - 1} for a tensor of rank {rank}. "
             "Pass a dimension the tensor has."
         )
@@ -32,7 +33,7 @@ def wrap_dims(op: str, dims: Any, rank: int) -> tuple[int, ...]:
     """
     found = tuple(wrap_dim(op, dim, rank) for dim in ints(dims))
     if len(set(found)) < len(found):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] dimension appears twice: got {ints(dims)}, expected distinct dimensions. Name each dimension once."
         )
     return found
@@ -53,7 +54,7 @@ def need_rank(op: str, tensor: Any, least: int, most: int | None = None) -> None
         wanted = (
             f"at least {least}" if most is None else f"{least}" if least == most else f"{least} to {most}"
         )
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] wrong number of dimensions: got {tensor.ndim} (shape {tuple(tensor.shape)}), expected {wanted}. "
             "Reshape the tensor."
         )
@@ -71,7 +72,7 @@ def broadcast_shape(op: str, shapes: Iterable[Iterable[int]]) -> tuple[int, ...]
     for shape in given:
         for place, size in enumerate(shape, rank - len(shape)):
             if size != 1 and result[place] not in (1, size):
-                raise RuntimeError(
+                raise errors.OperationError(
                     f"[{op}] shapes do not broadcast: got {given}, expected sizes that are equal or 1. "
                     "Reshape one of the tensors."
                 )
@@ -87,11 +88,11 @@ def need_indices(op: str, index: Any, most: int | None = None) -> None:
         IndexError: there are too many dimensions.
     """
     if index.dtype.is_floating_point or index.dtype.is_complex or index.dtype == _engine.bool:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] index has the wrong dtype: got {index.dtype}, expected integers. Cast it."
         )
     if most is not None and index.ndim > most:
-        raise IndexError(
+        raise errors.IndexRangeError(
             f"[{op}] index has too many dimensions: got shape {tuple(index.shape)}, expected at most {most}. "
             "Reshape it."
         )
@@ -105,7 +106,7 @@ def need_real(op: str, *tensors: Any) -> None:
     """
     for tensor in tensors:
         if tensor.dtype.is_complex:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op}] dtype not supported: got {tensor.dtype}, expected a real type. Use abs() or real first."
             )
 
@@ -117,7 +118,7 @@ def need_probability(op: str, p: float) -> None:
         ValueError: p lies outside 0 to 1, or is NaN.
     """
     if not 0.0 <= p <= 1.0:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{op}] p is no probability: got {p}, expected a number from 0 to 1. Choose how often to drop."
         )
 
@@ -129,13 +130,13 @@ def need_size_or_ratio(op: str, output_size: Any, output_ratio: Any) -> None:
         ValueError: not exactly one of the two is given, or a ratio lies outside 0 to 1.
     """
     if (output_size is None) == (output_ratio is None):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{op}] the result's size is not told once: got output_size {output_size} and output_ratio {output_ratio},"
             " expected one of them. Leave the other out."
         )
     ratios = output_ratio if isinstance(output_ratio, list | tuple) else [output_ratio]
     if output_ratio is not None and any(not 0 < ratio < 1 for ratio in ratios):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{op}] output_ratio is wrong: got {output_ratio}, expected numbers between 0 and 1. Name the share of "
             "the input's size."
         )
@@ -153,7 +154,7 @@ def need_fitting(op: str, input: Any, dim: int, index: Any, src: Any) -> None:
         for d, (size, given, whole) in enumerate(zip(*sizes, strict=True))
     )
     if not fits:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] index does not fit: got shape {sizes[0]} with src {sizes[1]} for input {sizes[2]}, expected no "
             f"size beyond src's, nor beyond input's but in dim {dim}. Take a part of index, or a larger src."
         )

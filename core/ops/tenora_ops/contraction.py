@@ -12,6 +12,7 @@ import string
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.blend import blend
 from tenora_ops.checks import broadcast_shape, need_rank, wrap_dims
@@ -30,7 +31,7 @@ LETTERS = string.ascii_uppercase + string.ascii_lowercase
 
 
 def _wrong(what: str, got: object, expected: str, advice: str) -> RuntimeError:
-    return RuntimeError(f"[einsum] {what}: got {got!r}, expected {expected}. {advice}")
+    return errors.OperationError(f"[einsum] {what}: got {got!r}, expected {expected}. {advice}")
 
 
 def _labels(text: str, rank: int, extra: int) -> list[str]:
@@ -162,7 +163,7 @@ def _from_sublists(arguments: tuple[Any, ...]) -> tuple[str, list[Any]]:
         if item is Ellipsis:
             return "..."
         if not 0 <= item < len(LETTERS):
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[einsum] label out of range: got {item}, expected 0 to {len(LETTERS) - 1}, or Ellipsis. Count the "
                 "labels from 0."
             )
@@ -185,7 +186,7 @@ def _einsum(equation: Any, *operands: Any) -> Any:
     else:
         given = list(operands)
     if not isinstance(equation, str) or not given:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             "[einsum] wrong arguments: got no equation or no operand, expected both. Write einsum('ij,jk->ik', a, b)."
         )
     labels, result = _parsed(equation, given)
@@ -263,24 +264,24 @@ def _tensordot(a: Any, b: Any, dims: Any = 2) -> Any:
         dims = dims.tolist()
     if isinstance(dims, int):
         if not 0 <= dims <= min(a.ndim, b.ndim):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[tensordot] dims is wrong: got {dims}, expected 0 to {min(a.ndim, b.ndim)}. Name fewer dimensions."
             )
         first, second = tuple(range(a.ndim - dims, a.ndim)), tuple(range(dims))
     else:
         if len(dims) != 2 or not all(isinstance(d, list | tuple) for d in dims):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[tensordot] dims is wrong: got {dims!r}, expected a number or two lists of dimensions. Write "
                 "dims=([0], [1])."
             )
         first, second = wrap_dims("tensordot", dims[0], a.ndim), wrap_dims("tensordot", dims[1], b.ndim)
     if len(first) != len(second):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[tensordot] numbers of dims differ: got {first} and {second}, expected as many. Name them in pairs."
         )
     for d, e in zip(first, second, strict=True):
         if a.shape[d] != b.shape[e] and 1 not in (a.shape[d], b.shape[e]):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[tensordot] sizes differ: got {a.shape[d]} and {b.shape[e]} for dims {d} and {e}, expected equal "
                 "ones. Check the dims."
             )
@@ -316,7 +317,7 @@ def _inner(input: Any, other: Any) -> Any:
     if not input.ndim or not other.ndim:
         return ops.mul(input, other)
     if input.shape[-1] != other.shape[-1]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[inner] last dimensions differ: got {tuple(input.shape)} and {tuple(other.shape)}, expected equal ones. "
             "Check the shapes."
         )
@@ -424,7 +425,7 @@ def _check_factors(op: str, dtype: Any, **factors: Any) -> None:
             wrong = "an integer"
         else:
             continue
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] {name} does not fit the result: got {factor!r} for {dtype}, expected {wrong}. Convert the factor, "
             "or cast the tensors."
         )
@@ -438,7 +439,7 @@ def _addr(input: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     _check_factors("addr", dtype, beta=beta, alpha=alpha)
     shape = (vec1.shape[0], vec2.shape[0])
     if broadcast_shape("addr", [input.shape, shape]) != shape:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[addr] input does not fit: got shape {tuple(input.shape)}, expected one that broadcasts to {shape}. "
             "Reshape it."
         )
@@ -466,7 +467,7 @@ def _addbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1)
     need_rank("addbmm", batch1, 3, 3)
     need_rank("addbmm", batch2, 3, 3)
     if batch1.shape[0] != batch2.shape[0] or batch1.shape[2] != batch2.shape[1]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[addbmm] batches do not fit: got {tuple(batch1.shape)} and {tuple(batch2.shape)}, expected (B, N, M) and "
             "(B, M, P). Check the shapes."
         )
@@ -507,23 +508,23 @@ COMPUTE_MODES = (
 
 def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = COMPUTE_MODES[0]) -> Any:
     if compute_mode not in COMPUTE_MODES:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[cdist] unknown compute_mode: got {compute_mode!r}, expected one of {COMPUTE_MODES}. All give the same."
         )
     need_rank("cdist", x1, 2)
     need_rank("cdist", x2, 2)
     if x1.shape[-1] != x2.shape[-1]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[cdist] last dimensions differ: got {tuple(x1.shape)} and {tuple(x2.shape)}, expected equal ones. "
             "Check the shapes."
         )
     if x1.dtype.is_complex or x2.dtype.is_complex:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[cdist] wrong dtype: got {x1.dtype} and {x2.dtype}, expected real numbers. Pass "
             "view_as_real(x).flatten(-2)."
         )
     if not p >= 0:  # NaN is refused too
-        raise RuntimeError(f"[cdist] p: got {p}, expected 0 or more. Use 2 for lengths.")
+        raise errors.OperationError(f"[cdist] p: got {p}, expected 0 or more. Use 2 for lengths.")
     batch = broadcast_shape("cdist", [x1.shape[:-2], x2.shape[:-2]])
     a, b = (ops.expand(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
     if not a.shape[-1]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_rank, wrap_dims
 from tenora_ops.formula import ops
@@ -125,7 +126,7 @@ def _over(name: str, input: Any, src: Any, view: Any, embed: Any) -> Any:
     """`input` with `src` in the place of one of its views; `embed` is that view's adjoint."""
     shape = tuple(view.shape)
     if tuple(src.shape) != shape:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] src does not fit: got shape {tuple(src.shape)}, expected {shape}. Pass a fitting src."
         )
     here = embed(ops.full(shape, True, dtype=_engine.bool, device=input.device), input)
@@ -245,7 +246,7 @@ def _check_window(input: Any, size: Any, stride: Any, storage_offset: int | None
             high += (n - 1) * step
     last = input.untyped_storage().nbytes() // input.element_size() - 1
     if low < 0 or (0 not in tuple(size) and high > last):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[as_strided_scatter] window leaves the memory: got elements {low} to {high}, expected 0 to {last}. "
             "Correct size, stride or storage_offset."
         )
@@ -253,12 +254,12 @@ def _check_window(input: Any, size: Any, stride: Any, storage_offset: int | None
 
 def _strided_scatter(input: Any, src: Any, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
     if len(size) != len(stride):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[as_strided_scatter] sizes and strides differ in number: got {tuple(size)} and {tuple(stride)}, expected "
             "as many of one as of the other. Give a stride for every size."
         )
     if tuple(src.shape) != tuple(size):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[as_strided_scatter] src does not fit: got shape {tuple(src.shape)}, expected {tuple(size)}. Fit "
             "src to the window."
         )
@@ -310,7 +311,7 @@ as_strided_scatter = op(
 def _triangle_places(name: str, lower: bool) -> Any:
     def places(row: int, col: int, offset: int = 0, dtype: Any = None, device: Any = None) -> Any:
         if row < 0 or col < 0:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{name}] size is negative: got {row} and {col}, expected 0 or more. Count the rows."
             )
         ones = ops.full((row, col), True, dtype=_engine.uint8, device=device)

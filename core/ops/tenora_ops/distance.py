@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.families import ALONG
 from tenora_ops.formula import max_number, ops
@@ -37,7 +38,7 @@ def _cosine_shape(operands: Any, attributes: Any) -> tuple[int, ...]:
     whole = spread("cosine_similarity", [tuple(o[0]) for o in operands])
     dim = attributes[0]
     if not -max(len(whole), 1) <= dim < max(len(whole), 1):
-        raise IndexError(
+        raise errors.IndexRangeError(
             f"[cosine_similarity] dim out of range: got {dim} for {len(whole)} dimensions, expected "
             f"{-len(whole)} to {len(whole) - 1}. Name an existing dim."
         )
@@ -83,7 +84,7 @@ cosine_similarity = op(
 def _distance_shape(operands: Any, attributes: Any) -> tuple[int, ...]:
     whole = spread("pairwise_distance", [tuple(o[0]) for o in operands])
     if not whole:
-        raise RuntimeError(
+        raise errors.OperationError(
             "[pairwise_distance] too few dimensions: got 0-d, expected vectors. Unsqueeze them."
         )
     return (*whole[:-1], 1) if attributes[2] else whole[:-1]
@@ -112,9 +113,11 @@ pairwise_distance = op(
 
 def _pdist(input: Any, p: float) -> Any:
     if input.ndim != 2:
-        raise RuntimeError(f"[pdist] wrong dimensions: got {input.ndim}-d, expected 2, (N, D). Reshape it.")
+        raise errors.OperationError(
+            f"[pdist] wrong dimensions: got {input.ndim}-d, expected 2, (N, D). Reshape it."
+        )
     if not p >= 0:  # NaN is refused too
-        raise RuntimeError(f"[pdist] p: got {p}, expected 0 or more. Choose another norm.")
+        raise errors.OperationError(f"[pdist] p: got {p}, expected 0 or more. Choose another norm.")
     n = input.shape[0]
     places = ops.arange(0, n, 1, dtype=_engine.int64, device=input.device)
     rows, columns = ops.reshape(places, (n, 1)), ops.reshape(places, (1, n))
@@ -147,13 +150,13 @@ def _bilinear_shape(operands: Any, attributes: Any) -> tuple[int, ...]:
     first, second, weight = (tuple(o[0]) for o in operands[:3])
     fits = len(weight) == 3 and first[:-1] == second[:-1] and first and second
     if not fits or (first[-1], second[-1]) != weight[1:]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[bilinear] shapes do not fit: got {list(first)}, {list(second)} and weight {list(weight)}, expected "
             "(..., A), (..., B) and (C, A, B). Check the layer's sizes."
         )
     bias = operands[3]
     if bias is not None and tuple(bias[0]) != weight[:1]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[bilinear] bias does not fit: got {list(bias[0])}, expected [{weight[0]}]. Check the layer's sizes."
         )
     return (*first[:-1], weight[0])
@@ -196,28 +199,30 @@ bilinear = op(
 
 def _one_hot(tensor: Any, num_classes: int) -> Any:
     if tensor.dtype != _engine.int64:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[one_hot] wrong dtype: got {tensor.dtype}, expected int64. Cast it with .to(tenora.int64)."
         )
     if not tensor.numel():
         if num_classes <= 0:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[one_hot] no class to count: got an empty tensor and num_classes {num_classes}, expected 1 or more. "
                 "Pass num_classes."
             )
     else:
         low, high = int(ops.min(tensor).item()), int(ops.max(tensor).item())
         if low < 0:
-            raise RuntimeError(f"[one_hot] negative class: got {low}, expected 0 or more. Check the labels.")
+            raise errors.OperationError(
+                f"[one_hot] negative class: got {low}, expected 0 or more. Check the labels."
+            )
         if num_classes == -1:
             num_classes = high + 1
         elif num_classes < 1:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[one_hot] num_classes: got {num_classes}, expected 1 or more, or -1."
                 " Name the number of classes, or -1 to count them."
             )
         elif high >= num_classes:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[one_hot] class beyond num_classes: got {high}, expected less than {num_classes}. Check the labels."
             )
     classes = ops.arange(0, num_classes, 1, dtype=_engine.int64, device=tensor.device)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -44,7 +45,7 @@ def _shape(operands: Any, attributes: Any) -> tuple[int, ...]:
     first, second = (tuple(o[0]) for o in operands)
     fits = min(len(first), len(second)) >= 2 and (*first[:-2], first[-1]) == (*second[:-2], second[-1])
     if not fits:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[row_distances] shapes do not fit: got {list(first)} and {list(second)}, expected (..., P, M) and "
             "(..., R, M). Expand the leading dimensions."
         )
@@ -56,7 +57,7 @@ def _backward_shape(operands: Any, attributes: Any) -> tuple[int, ...]:
     grad, first, _, distance = (tuple(o[0]) for o in operands)
     made = _shape(operands[1:3], attributes)
     if grad != made or distance != made:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[row_distances] shapes of the gradient and the distances do not fit: got {list(grad)} and "
             f"{list(distance)}, expected {list(made)}. Pass those of the forward call."
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.channel_norm import widened
 from tenora_ops.formula import ops
@@ -65,34 +66,36 @@ def _bag_numbers(input: Any, offsets: Any, bags: int) -> Any:
 
 def _check_bags(input: Any, weight: Any, offsets: Any, per_sample_weights: Any, mode: str) -> None:
     if mode not in ("sum", "mean", "max"):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[embedding_bag] mode: got {mode!r}, expected 'sum', 'mean' or 'max'. Choose one of them."
         )
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             f"[embedding_bag] per_sample_weights: got mode {mode!r}, expected 'sum'. Multiply the rows yourself."
         )
     if per_sample_weights is not None and tuple(per_sample_weights.shape) != tuple(input.shape):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[embedding_bag] per_sample_weights: got {list(per_sample_weights.shape)}, expected {list(input.shape)} "
             "like input. One weight for each index."
         )
     if weight.ndim != 2:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[embedding_bag] weight: got {weight.ndim} dimensions, expected 2, (rows, features)."
             " Pass a matrix."
         )
     if input.ndim == 2 and offsets is not None:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             "[embedding_bag] offsets: got offsets with a 2-d input, expected None. Rows are the bags."
         )
     if input.ndim == 1 and (offsets is None or offsets.ndim != 1):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             "[embedding_bag] offsets: got none for a 1-d input, expected 1-d offsets of the bags."
             " Pass where each bag begins."
         )
     if input.ndim not in (1, 2):
-        raise ValueError(f"[embedding_bag] input: got {input.ndim} dimensions, expected 1 or 2. Reshape it.")
+        raise errors.ArgumentValueError(
+            f"[embedding_bag] input: got {input.ndim} dimensions, expected 1 or 2. Reshape it."
+        )
 
 
 def _bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any, int]:
@@ -106,11 +109,11 @@ def _bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any
     first = int(ops.select(offsets, 0, 0).item()) if offsets.shape[0] else 0
     last = int(ops.select(offsets, 0, -1).item()) if offsets.shape[0] else 0
     if first != 0:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[embedding_bag] offsets: got {first} first, expected 0. The first bag starts there."
         )
     if last > input.shape[0]:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[embedding_bag] offsets: got {last} last, expected at most {input.shape[0]}, the number of indices."
             " Let offsets end inside the input."
         )

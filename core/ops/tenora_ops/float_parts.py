@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
 from tenora_ops.checks import wrap_dim, wrap_dims
@@ -30,7 +31,7 @@ LIMITS = {
 def _refuse_integers(op: str, *values: Any) -> None:
     for value in values:
         if value.dtype not in LIMITS:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op}] dtype not supported: got {value.dtype}, expected a real floating type. Cast with "
                 ".to(tenora.float32)."
             )
@@ -101,7 +102,7 @@ def _largest(digits: int, smallest: int) -> float:
 def _nextafter(input: Any, other: Any) -> Any:
     _refuse_integers("nextafter", input, other)
     if input.dtype != other.dtype:
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             f"[nextafter] different dtypes: got {input.dtype} and {other.dtype}, expected one. Cast one of them."
         )
     shape = ops.eq(input, other).shape
@@ -220,22 +221,24 @@ def _end(a: Any, b: Any, c: Any, near: Any, far: Any) -> Any:
 
 def _gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
     if edge_order not in (1, 2):
-        raise RuntimeError(f"[gradient] edge_order: got {edge_order}, expected 1 or 2. Pass one of these.")
+        raise errors.OperationError(
+            f"[gradient] edge_order: got {edge_order}, expected 1 or 2. Pass one of these."
+        )
     dims = tuple(range(input.ndim)) if dim is None else wrap_dims("gradient", dim, input.ndim)
     spacings = [spacing] * len(dims) if is_number(spacing) else list(spacing)
     if len(spacings) != len(dims):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[gradient] spacing: got {len(spacings)} for {len(dims)} dims, expected one for each. Name the dims."
         )
     for d, step in zip(dims, spacings, strict=True):
         length = input.shape[d]
         if length < edge_order + 1:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[gradient] too few samples: got {length} along dimension {d}, expected at least {edge_order + 1}. "
                 "Sample more often."
             )
         if isinstance(step, Tensor) and tuple(step.shape) != (length,):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[gradient] coordinates do not fit: got {tuple(step.shape)}, expected ({length},). "
                 "Pass one per sample."
             )

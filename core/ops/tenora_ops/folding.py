@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -147,7 +148,7 @@ def _shuffle_rule(name: str, up: bool) -> Any:
         elif fits:
             fits = shape[-2] % factor == 0 and shape[-1] % factor == 0
         if not fits:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{name}] the factor does not fit: got {factor} for shape {tuple(shape)}, expected (..., C, H, W) "
                 "that it divides. Check the sizes."
             )
@@ -236,7 +237,7 @@ pixel_unshuffle = op(
 def _channel_rule(operands: Any, attributes: Any) -> Sizes:
     shape, groups = operands[0][0], attributes[0]
     if len(shape) < 3 or groups < 1 or shape[1] % groups:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[channel_shuffle] groups do not fit: got {groups} for shape {tuple(shape)}, expected (N, C, ...) whose "
             "channels they divide. Check the sizes."
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import ints, wrap_dim
 from tenora_ops.formula import ops
@@ -122,11 +123,11 @@ CREATION = Family("fft", "", "", "", lambda draw: [], ("float32",), tolerance="f
 def _frequencies(n: int, d: float, dtype: Any, device: Any, half: bool) -> Any:
     name = "fft.rfftfreq" if half else "fft.fftfreq"
     if n < 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] n: got {n}, expected 0 or more. Pass the number of points that are transformed."
         )
     if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] dtype: got {dtype}, expected a floating or complex one. Choose one of these."
         )
     count = n // 2 + 1 if half else n

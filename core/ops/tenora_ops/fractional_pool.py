@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_size_or_ratio
 from tenora_ops.formula import ops
@@ -19,7 +20,7 @@ FRACTIONAL = Family(
 def _each(name: str, what: str, value: Any, n: int) -> list[Any]:
     values = [value] * n if isinstance(value, int | float) else list(value)
     if len(values) != n:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] wrong number of items in {what}: got {value}, expected a number or {n} of them. Give one per "
             "dim."
         )
@@ -29,7 +30,7 @@ def _each(name: str, what: str, value: Any, n: int) -> list[Any]:
 def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, n: int) -> Any:
     """The sizes of windows and of the result, checked against the input (N, C, ...) or (C, ...)."""
     if x.ndim not in (n + 1, n + 2):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] wrong number of dimensions: got shape {tuple(x.shape)}, expected (N, C, ...) or (C, ...) with "
             f"{n} spatial dims. Reshape it."
         )
@@ -43,7 +44,7 @@ def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: 
         out = [int(o) for o in _each(name, "output_size", output_size, n)]
     for size, k, o in zip(spatial, kernel, out, strict=True):
         if o < 1 or k < 1 or o + k - 1 > size - (n == 3):  # PyTorch leaves one row in three dims
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{name}] windows do not fit: got kernel_size {kernel} and output_size {out} for {tuple(spatial)}, "
                 f"expected kernel_size + output_size up to the size{'' if n == 3 else ' plus 1'}. Make them smaller."
             )
@@ -70,7 +71,7 @@ def _pooled(n: int, x: Any, kernel_size: Any, output_size: Any, output_ratio: An
     if samples is None:
         samples = ops.rand((*planes, n), dtype=x.dtype, device=x.device)
     elif tuple(samples.shape) != (*planes, n):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] _random_samples do not fit: got {tuple(samples.shape)}, expected {(*planes, n)}. Draw one per "
             "plane and dim."
         )

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -35,20 +36,22 @@ def _steps(count: int, align_corners: bool, like: Any) -> Any:
 
 def _affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = None) -> Any:
     if not isinstance(size, list | tuple):
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[affine_grid] size is wrong: got {type(size).__name__}, expected ints. Pass whole numbers."
         )
     n = len(size) - 2
     if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[affine_grid] theta does not fit: got {tuple(theta.shape)} for size {tuple(size)}, expected (N, 2, 3) "
             "for (N, C, H, W) or (N, 3, 4) for (N, C, D, H, W)."
             " Reshape theta."
         )
     if not theta.dtype.is_floating_point:
-        raise ValueError(f"[affine_grid] theta: got {theta.dtype}, expected a floating dtype. Cast it.")
+        raise errors.ArgumentValueError(
+            f"[affine_grid] theta: got {theta.dtype}, expected a floating dtype. Cast it."
+        )
     if min(size) < 1:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[affine_grid] size: got {tuple(size)}, expected sizes of at least 1. Choose positive sizes."
         )
     half = theta.dtype in (_engine.float16, _engine.bfloat16)
@@ -82,28 +85,30 @@ def _affine_oracle(theta: Any, size: Any, align_corners: Any = None) -> Any:
 def _check(x: Any, grid: Any, mode: str, padding_mode: str) -> None:
     n = x.ndim - 2
     if mode not in ("bilinear", "nearest", "bicubic"):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[grid_sample] mode: got '{mode}', expected 'bilinear', 'nearest' or 'bicubic'."
             " Choose one of them."
         )
     if padding_mode not in PADDINGS:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[grid_sample] padding_mode: got '{padding_mode}', expected one of {list(PADDINGS)}."
             " Choose one of them."
         )
     if n not in (2, 3) or grid.ndim != x.ndim or grid.shape[0] != x.shape[0] or grid.shape[-1] != n:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[grid_sample] grid does not fit: got {tuple(grid.shape)} for input {tuple(x.shape)}, expected "
             "(N, H, W, 2) for (N, C, H, W) or (N, D, H, W, 3) for (N, C, D, H, W). Check both."
         )
     if mode == "bicubic" and n == 3:
-        raise RuntimeError("[grid_sample] mode: got 'bicubic' for three dims, expected two. Use 'bilinear'.")
+        raise errors.OperationError(
+            "[grid_sample] mode: got 'bicubic' for three dims, expected two. Use 'bilinear'."
+        )
     if 0 in x.shape[1:]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[grid_sample] input has no elements: got {tuple(x.shape)}, expected only the batch to be empty. Check it."
         )
     if grid.dtype != x.dtype or not x.dtype.is_floating_point:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[grid_sample] dtypes do not fit: got {x.dtype} and {grid.dtype}, expected one floating dtype. Cast one."
         )
 

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_indices, wrap_dim
 from tenora_ops.formula import max_number, min_number, ops, sum_to
@@ -256,12 +257,12 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> 
     dim = wrap_dim("index_add", dim, input.ndim)
     wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
     if list(source.shape) != wanted and (input.ndim or source.numel() != index.numel()):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[index_add] source does not fit: got shape {tuple(source.shape)}, expected {tuple(wanted)}. "
             "Give a slice for every index."
         )
     if source.dtype != input.dtype:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[index_add] wrong dtype of source: got {source.dtype}, expected {input.dtype} like input. "
             "Cast it with .to(...)."
         )
@@ -284,7 +285,7 @@ def _factor(alpha: Any, dtype: Any) -> Any:
     if dtype.is_floating_point or dtype.is_complex or isinstance(alpha, int):
         return alpha
     if not math.isfinite(alpha):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[index_add] alpha: got {alpha}, expected a finite number for {dtype}. Choose one."
         )
     return int(alpha)

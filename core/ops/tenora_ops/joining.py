@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import broadcast_shape, need_rank
 from tenora_ops.formula import ops
@@ -78,14 +79,14 @@ atleast_3d = op(
 
 def _horizontal(tensors: Any) -> Any:
     if not tensors:
-        raise RuntimeError("[hstack] tensors: got none, expected at least one. Pass a tensor.")
+        raise errors.OperationError("[hstack] tensors: got none, expected at least one. Pass a tensor.")
     raised = [_one(t) for t in tensors]
     return ops.cat(raised, 0 if raised[0].ndim == 1 else 1)
 
 
 def _columns(tensors: Any) -> Any:
     if not tensors:
-        raise RuntimeError("[column_stack] tensors: got none, expected at least one. Pass a tensor.")
+        raise errors.OperationError("[column_stack] tensors: got none, expected at least one. Pass a tensor.")
     return ops.cat([t if t.ndim > 1 else ops.reshape(t, (-1, 1)) for t in tensors], 1)
 
 
@@ -171,13 +172,13 @@ broadcast_tensors = op(
 def _mesh(*tensors: Any, indexing: str | None = None) -> tuple[Any, ...]:
     given = _listed(tensors)
     if indexing not in (None, "ij", "xy"):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[meshgrid] indexing is wrong: got {indexing!r}, expected 'ij' or 'xy'. Choose one."
         )
     for tensor in given:
         need_rank("meshgrid", tensor, 0, 1)
         if tensor.dtype != given[0].dtype:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[meshgrid] dtypes differ: got {given[0].dtype} and {tensor.dtype}, expected one dtype. "
                 "Cast one of them."
             )
@@ -244,7 +245,7 @@ cartesian_prod = op(
 def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any:
     need_rank("combinations", input, 1, 1)
     if r < 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[combinations] r is wrong: got {r}, expected 0 or more. Choose how many to take."
         )
     if r == 0:

@@ -492,7 +492,7 @@ def _lstsq(input: Any, b: Any, rcond: Any, driver: Any) -> Any:
     check_matrix("linalg.lstsq", input.shape)
     check_dtype("linalg.lstsq", input.dtype)
     if driver not in (None, *LSTSQ_DRIVERS):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[linalg.lstsq] unknown driver: got {driver!r}, expected one of {', '.join(LSTSQ_DRIVERS)}. Name one."
         )
     vector = b.ndim == input.ndim - 1

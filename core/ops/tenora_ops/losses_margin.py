@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.loss import REDUCTIONS, reduce_loss, reduced_loss
@@ -22,7 +23,7 @@ def spread(op_name: str, shapes: list[Any]) -> tuple[int, ...]:
         for i, size in enumerate(reversed(shape), 1):
             if out[-i] != size and size != 1:
                 if out[-i] != 1:
-                    raise RuntimeError(
+                    raise errors.OperationError(
                         f"[{op_name}] shapes do not broadcast: got {[list(s) for s in shapes]}, expected equal sizes "
                         "or 1. Check the operands."
                     )
@@ -40,11 +41,11 @@ def rows_left(op_name: str, at: int = -1, vectors: int = 1 << 8) -> Any:
         shapes = [tuple(o[0]) for o in operands[:vectors] if o is not None]
         whole = spread(op_name, shapes)
         if not whole:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{op_name}] too few dimensions: got 0-d, expected at least 1. Unsqueeze the operands."
             )
         if attributes[at] not in REDUCTIONS:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{op_name}] unknown reduction: got {attributes[at]!r}, expected 'none', 'mean' or 'sum'. "
                 "Pass one of these."
             )

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -27,13 +28,13 @@ NEVER = -1e30
 def _lengths(value: Any, name: str, count: int, most: int) -> list[int]:
     found = [int(v) for v in value.tolist()]
     if value.dtype.is_floating_point or value.ndim != 1 or len(found) != count:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[ctc_loss] {name}: got {value.dtype} of shape {list(value.shape)}, expected {count} integers, one for "
             "each sample."
             " Pass one length per sample."
         )
     if any(not 0 <= length <= most for length in found):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[ctc_loss] {name}: got {found}, expected lengths from 0 to {most}. Clamp the lengths."
         )
     return found
@@ -46,19 +47,19 @@ def _labels(targets: Any, lengths: list[int], classes: int, blank: int) -> list[
     elif targets.ndim == 1:
         flat = targets.tolist()
         if sum(lengths) > len(flat):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[ctc_loss] targets: got {len(flat)} labels, expected {sum(lengths)}, the sum of target_lengths."
                 " Concatenate the labels of all samples."
             )
         ends = list(itertools.accumulate(lengths, initial=0))
         rows = [flat[a:b] for a, b in itertools.pairwise(ends)]
     else:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[ctc_loss] targets: got {targets.ndim} dimensions, expected 1 or 2, (N, S). Reshape targets."
         )
     for row in rows:
         if any(not 0 <= label < classes for label in row):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[ctc_loss] targets: got {row}, expected labels from 0 to {classes - 1}."
                 " Choose classes of log_probs."
             )
@@ -128,12 +129,12 @@ def _ctc_loss(
     zero_infinity: bool,
 ) -> Any:
     if reduction not in REDUCTIONS:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[ctc_loss] reduction: got {reduction!r}, expected one of {', '.join(REDUCTIONS)}."
             " Choose one of them."
         )
     if log_probs.ndim not in (2, 3):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[ctc_loss] log_probs: got {log_probs.ndim} dimensions, expected 3, (T, N, C), or 2."
             " Reshape log_probs."
         )
@@ -143,7 +144,7 @@ def _ctc_loss(
         targets, target_lengths = ops.reshape(targets, (1, -1)), ops.reshape(target_lengths, (1,))
     frames, count, classes = log_probs.shape
     if not 0 <= blank < classes:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[ctc_loss] blank: got {blank}, expected a class from 0 to {classes - 1}."
             " Choose a class of log_probs."
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.activation_pieces import SELU_ALPHA, SELU_SCALE
 from tenora_ops.checks import need_probability
@@ -39,7 +40,7 @@ def _kept(op_name: str, x: Any, p: float, whole_channels: bool) -> Any:
     """The mask of what stays."""
     need_probability(op_name, p)
     if whole_channels and x.ndim < 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op_name}] too few dimensions: got {x.ndim}-d, expected at least 2. Unsqueeze the input."
         )
     shape = (*x.shape[:2], *[1] * (x.ndim - 2)) if whole_channels else tuple(x.shape)

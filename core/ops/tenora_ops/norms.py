@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops.families import COMPOSITE
 from tenora_ops.formula import conj, is_complex, ops
 from tenora_ops.halves import rounds_once
@@ -95,7 +96,7 @@ def _norm(input: Any, p: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
         input = ops.to(input, dtype)
     if not (input.dtype.is_floating_point or input.dtype.is_complex):
         name = str(input.dtype).rsplit(".", 1)[-1]
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[norm] dtype not supported: got {name}, expected a floating or complex type. "
             "Cast with .to(tenora.float32) or pass dtype=."
         )
@@ -151,11 +152,11 @@ def _named_norm(input: Any, p: str, dim: Any, keepdim: bool, dtype: Any) -> Any:
     if p == "fro":
         return _norm(input, 2.0, dim, keepdim, dtype)
     if p != "nuc":
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[norm] unknown p: got {p!r}, expected a number, 'fro' or 'nuc'. Pass one of these."
         )
     if (dim is None and input.ndim != 2) or input.ndim < 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[norm] the nuclear norm is one of matrices: got {input.ndim} dims, expected 2. Name two dims."
         )
     first, second = (0, 1) if dim is None else (d % input.ndim for d in dim)
@@ -231,13 +232,13 @@ dist = op(
 
 def _renorm(input: Any, p: float, dim: int, maxnorm: float) -> Any:
     if not p > 0:
-        raise RuntimeError(f"[renorm] p: got {p}, expected a positive number. Pass 1, 2 or inf.")
+        raise errors.OperationError(f"[renorm] p: got {p}, expected a positive number. Pass 1, 2 or inf.")
     if input.ndim < 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[renorm] too few dimensions: got {input.ndim}, expected at least 2. Reshape it to a matrix."
         )
     if dim < -input.ndim or dim >= input.ndim:
-        raise IndexError(
+        raise errors.IndexRangeError(
             f"[renorm] dimension out of range: got {dim}, expected {-input.ndim} to {input.ndim - 1}. "
             "Pass a dimension the tensor has."
         )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import wrap_dim
 from tenora_ops.families import COMPOSITE, ORDERED_NUMBERS
@@ -30,7 +31,7 @@ def _picked(op: str, input: Any, dim: int, keepdim: bool, place_of: Any) -> tupl
     if not input.ndim:
         return ops.clone(input), ops.full((), 0, dtype=_engine.int64, device=input.device)
     if not input.shape[dim]:
-        raise IndexError(
+        raise errors.IndexRangeError(
             f"[{op}] no element to choose from: got shape {tuple(input.shape)}, expected elements along dimension "
             f"{dim}. Check for empty input first."
         )
@@ -206,7 +207,7 @@ def _kthvalue(input: Any, k: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     dim = wrap_dim("kthvalue", dim, input.ndim)
     length = input.shape[dim] if input.ndim else 1
     if not 1 <= k <= length:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[kthvalue] k out of range: got {k}, expected 1 to {length} along dimension {dim}. Choose another k."
         )
     return _picked(
@@ -319,31 +320,33 @@ def _quantile(
 
 def _check_quantile(op: str, input: Any, q: Any, interpolation: str) -> None:
     if interpolation not in INTERPOLATIONS:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] unknown interpolation: got {interpolation!r}, expected one of {', '.join(INTERPOLATIONS)}. "
             "Pass one of these."
         )
     if input.dtype not in (_engine.float32, _engine.float64):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] dtype not supported: got {input.dtype}, expected float32 or float64. "
             "Cast with .to(tenora.float32)."
         )
     if not input.numel():
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] input is empty: got shape {tuple(input.shape)}, expected elements. Check it first."
         )
     if is_number(q):
         if isinstance(q, complex) or not 0 <= q <= 1:
-            raise RuntimeError(f"[{op}] q: got {q}, expected 0 to 1. Pass a share, not per cent.")
+            raise errors.OperationError(f"[{op}] q: got {q}, expected 0 to 1. Pass a share, not per cent.")
         return
     if q.ndim > 1 or q.dtype != input.dtype:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] q: got {q.dtype} of shape {tuple(q.shape)}, expected a number or 1-d "
             f"{input.dtype}. Cast or flatten it."
         )
     inside = ops.logical_and(ops.ge(q, 0), ops.le(q, 1))
     if not bool(ops.all(inside)):
-        raise RuntimeError(f"[{op}] q: got numbers outside 0 to 1, expected shares. Divide per cent by 100.")
+        raise errors.OperationError(
+            f"[{op}] q: got numbers outside 0 to 1, expected shares. Divide per cent by 100."
+        )
 
 
 def _interpolated(ordered: Any, q: Any, interpolation: str, skip_nan: bool) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -27,7 +28,7 @@ SOURCES: dict[str, Callable[[Any, int], Any]] = {
 
 def _check_amounts(mode: str, pad: Any, x: Any) -> None:
     if mode not in SOURCES:
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             f"[pad] unknown mode: got '{mode}', expected 'constant', 'reflect', 'replicate' or 'circular'. Pass one of "
             "these."
         )
@@ -36,7 +37,7 @@ def _check_amounts(mode: str, pad: Any, x: Any) -> None:
         fitting = " or ".join(str(2 * n) for n in (x.ndim - 2, x.ndim - 1) if 1 <= n <= 3)
         expected = f"{fitting} amounts" if fitting else "2 to 5 dims"
         advice = "Pass 0 for a dim that stays as it is." if fitting else "Reshape it."
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             f"[pad] pad does not fit: got {len(pad)} amounts in mode '{mode}' for shape {tuple(x.shape)}, expected "
             f"{expected}, pairs from the last dim on. {advice}"
         )
@@ -45,12 +46,12 @@ def _check_amounts(mode: str, pad: Any, x: Any) -> None:
 def _check_dim(mode: str, before: int, after: int, size: int) -> None:
     limit = {"reflect": size - 1, "circular": size}.get(mode)
     if limit is not None and max(before, after) > limit:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[pad] padding is too large: got ({before}, {after}) for a dim of size {size} in mode '{mode}', expected "
             f"at most {limit}. Pad less."
         )
     if size == 0 or size + before + after < 1:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[pad] nothing is left: got ({before}, {after}) for a dim of size {size}, expected a result with "
             "elements. Crop less."
         )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_real
 from tenora_ops.formula import is_number, ops
@@ -46,7 +47,7 @@ def degrees(draw: Draw) -> Iterable[Sample]:
 
 def _walked(name: str, x: Any, n: Any, first: Callable[[Any], Any], step: Step) -> Any:
     if is_number(x) and is_number(n):
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[{name}] input and n: got two numbers, expected a tensor among them. Make one a tensor."
         )
     need_real(name, *(t for t in (x, n) if not is_number(t)))
@@ -61,7 +62,9 @@ def _walked(name: str, x: Any, n: Any, first: Callable[[Any], Any], step: Step) 
     found = ops.where(ops.eq(n, 0), 1.0, ops.where(ops.eq(n, 1), now, nothing))
     highest = float(ops.amax(n)) if x.numel() else 0.0
     if not -math.inf < highest <= LARGEST_DEGREE:
-        raise RuntimeError(f"[{name}] degree n: got {highest}, expected at most {LARGEST_DEGREE}. Lower it.")
+        raise errors.OperationError(
+            f"[{name}] degree n: got {highest}, expected at most {LARGEST_DEGREE}. Lower it."
+        )
     for k in range(1, int(highest)):
         before, now = now, step(k, x, now, before)
         found = ops.where(ops.eq(n, k + 1), now, found)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from types import MethodType
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine._engine import Tensor
 from tenora_ops.schema import Parameter, parse
 
@@ -104,7 +105,7 @@ class PythonOp:
                 told = f"arguments do not fit: {error}"
             if not told:
                 raise
-            raise TypeError(f"[{self.__name__}] {told}. Signature: {self.text}.") from error
+            raise errors.ArgumentTypeError(f"[{self.__name__}] {told}. Signature: {self.text}.") from error
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)

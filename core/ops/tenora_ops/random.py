@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import ints
 from tenora_ops.formula import max_number, ops
@@ -136,7 +137,7 @@ random_bits = op(
 def _check_floating(op: str, dtype: Any, *, complex_too: bool = False) -> None:
     if not dtype.is_floating_point and not (complex_too and dtype.is_complex):
         kinds = "a floating or complex type" if complex_too else "a real floating type"
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] dtype not supported: got {str(dtype).rsplit('.', 1)[-1]}, expected {kinds}. Use randint for whole "
             "numbers, or cast afterwards."
         )
@@ -190,7 +191,7 @@ def _randn(size: Any, generator: Any, dtype: Any, device: Any) -> Any:
     _check_floating("randn", dtype, complex_too=True)
     size = ints(size)
     if any(n < 0 for n in size):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[randn] size: got {list(size)}, expected no negative length. Pass lengths of 0 or more."
         )
     if dtype in PARTS:
@@ -242,15 +243,17 @@ def _modulo(bits_pairs: Any, span: int) -> Any:
 
 def _check_range(op: str, low: int, high: int, dtype: Any) -> None:
     if low >= high:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] low must be below high: got low {low}, expected less than {high}. Exchange or widen the bounds."
         )
     name = str(dtype or "int64").rsplit(".", 1)[-1]
     if name in COMPLEX:
-        raise RuntimeError(f"[{op}] dtype not supported: got {name}, expected a real type. Cast afterwards.")
+        raise errors.OperationError(
+            f"[{op}] dtype not supported: got {name}, expected a real type. Cast afterwards."
+        )
     lowest, beyond = WHOLE_RANGE.get(name, (low, high))
     if low < lowest or high > beyond:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] bounds: got {low} to {high - 1}, expected what fits into {name}: {lowest} to {beyond - 1}. "
             "Narrow them or take a wider dtype."
         )
@@ -338,7 +341,9 @@ randint_high = op(
 
 def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
     if n < 0:
-        raise RuntimeError(f"[randperm] n must not be negative: got {n}, expected 0 or more. Pass a count.")
+        raise errors.OperationError(
+            f"[randperm] n must not be negative: got {n}, expected 0 or more. Pass a count."
+        )
     if n:
         _check_range("randperm", 0, n, dtype)
     keys = _whole(ops.random_bits((n, 2), generator=generator, device=device))
@@ -369,7 +374,9 @@ randperm = op(
 
 def _uniform_like(input: Any, low: float, high: float, generator: Any) -> Any:
     if not low <= high:
-        raise RuntimeError(f"[uniform_] bounds: got from {low} to {high}, expected from <= to. Swap them.")
+        raise errors.OperationError(
+            f"[uniform_] bounds: got from {low} to {high}, expected from <= to. Swap them."
+        )
     _check_floating("uniform_", input.dtype, complex_too=True)
     found = _uniform(input.shape, input.dtype, generator, input.device)
     return found * (high - low) + (complex(low, low) if input.dtype in PARTS else low)
@@ -405,7 +412,7 @@ def _both(x: Any, number: float) -> Any:
 
 def _normal_like(input: Any, mean: float, std: float, generator: Any) -> Any:
     if not std >= 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[normal_] std: got {std}, expected a number that is not negative. Take its absolute value."
         )
     _check_floating("normal_", input.dtype, complex_too=True)
@@ -435,7 +442,7 @@ normal = op(
 
 def check_probabilities(op: str, p: Any) -> None:
     if bool(ops.any(ops.logical_not(ops.logical_and(ops.ge(p, 0), ops.le(p, 1))))):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] p is no probability: got elements outside 0 to 1, expected none. Clamp them."
         )
 
@@ -471,9 +478,9 @@ bernoulli = op(
 
 def _bernoulli_like(input: Any, p: float, generator: Any) -> Any:
     if not 0 <= p <= 1:
-        raise RuntimeError(f"[bernoulli_] p: got {p}, expected a probability from 0 to 1. Clamp it.")
+        raise errors.OperationError(f"[bernoulli_] p: got {p}, expected a probability from 0 to 1. Clamp it.")
     if input.dtype.is_complex:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[bernoulli_] dtype not supported: got {input.dtype}, expected a real type. Cast it."
         )
     return ops.to(ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), p), input.dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import ints, need_rank, wrap_dim, wrap_dims
 from tenora_ops.formula import ops
@@ -19,7 +20,7 @@ def _movedim(input: Any, source: Any, destination: Any) -> Any:
     origin = wrap_dims("movedim", source, input.ndim)
     target = wrap_dims("movedim", destination, input.ndim)
     if len(origin) != len(target):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[movedim] numbers of dimensions differ: got {origin} and {target}, expected as many of one as of the "
             "other. Name a destination for every source."
         )
@@ -133,7 +134,7 @@ def _unflatten(input: Any, dim: int, sizes: Any) -> Any:
         or (known != length and -1 not in lengths)
         or (-1 in lengths and (not known or length % known))
     ):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[unflatten] sizes do not multiply: got {tuple(lengths)} for dimension {dim} of size {length}, expected a "
             "product of that size. One size may be -1."
         )
@@ -163,7 +164,7 @@ unflatten = op(
 def _repeat(input: Any, repeats: Any) -> Any:
     counts = ints(repeats)
     if len(counts) < input.ndim or any(n < 0 for n in counts):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[repeat] numbers of repetitions are wrong: got {counts}, expected {input.ndim} or more numbers, none "
             f"negative, for shape {tuple(input.shape)}. Give one for every dimension."
         )
@@ -216,7 +217,7 @@ tile = op(
 
 def _interleave(input: Any, repeats: int, dim: int | None = None, output_size: int | None = None) -> Any:
     if repeats < 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[repeat_interleave] repeats is negative: got {repeats}, expected 0 or more. Count the copies."
         )
     if dim is None or not input.ndim:
@@ -233,12 +234,12 @@ def _places(repeats: Any, output_size: int | None = None) -> Any:
     """Element k comes from the place whose run of copies holds k: as many places as end at or before k."""
     need_rank("repeat_interleave", repeats, 1, 1)
     if repeats.dtype.is_floating_point:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[repeat_interleave] repeats has the wrong dtype: got {repeats.dtype}, expected integers. Cast it."
         )
     ends = ops.cumsum(repeats, 0)
     if repeats.numel() and bool(ops.any(ops.lt(repeats, 0))):
-        raise RuntimeError(
+        raise errors.OperationError(
             "[repeat_interleave] repeats are wrong: got negative elements, expected 0 or more. Count the copies."
         )
     total = int(ends[-1].item()) if repeats.numel() else 0
@@ -255,7 +256,7 @@ def _interleave_by(input: Any, repeats: Any, dim: int | None = None, output_size
     if repeats.numel() == 1:
         repeats = ops.expand(repeats, (input.shape[dim],))
     if repeats.ndim != 1 or repeats.shape[0] != input.shape[dim]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[repeat_interleave] repeats does not fit: got shape {tuple(repeats.shape)}, expected one number or "
             f"({input.shape[dim]},) for dimension {dim}. Give one number for every index."
         )
@@ -317,7 +318,7 @@ def _roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     if not axes and len(steps) == 1:
         return ops.reshape(_roll(ops.reshape(input, (-1,)), steps, (0,)), input.shape)
     if len(steps) != len(axes):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[roll] shifts and dims differ in number: got {steps} and {axes}, expected as many of one as of the other."
             " Give a dim for every shift."
         )
@@ -389,7 +390,7 @@ flipud = op(
 def _rot90(input: Any, k: int = 1, dims: Any = (0, 1)) -> Any:
     need_rank("rot90", input, 2)
     if len(ints(dims)) != 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[rot90] dims is wrong: got {dims}, expected two dimensions. Name the plane of rotation."
         )
     first, second = wrap_dims("rot90", dims, input.ndim)

@@ -74,11 +74,11 @@ def _flat_targets(shape: Any, dim: int, index: Any) -> Any:
 def _reduced(input: Any, index: Any, src: Any, dim: int, reduce: str, include_self: bool) -> Any:
     """The values of scatter_reduce; half types in float32."""
     if reduce not in REDUCTIONS:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[scatter_reduce] reduce is wrong: got {reduce!r}, expected one of {REDUCTIONS}. Choose one."
         )
     if input.dtype != src.dtype:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[scatter_reduce] dtypes differ: got {input.dtype} and {src.dtype}, expected one dtype. Cast one of them."
         )
     if input.dtype in (_engine.float16, _engine.bfloat16):
@@ -319,7 +319,7 @@ def _index_reduced(x: Any, dim: int, index: Any, source: Any, reduce: str, inclu
 
 def _index_reduce(x: Any, index: Any, source: Any, dim: Any, reduce: str, include_self: bool) -> Any:
     if reduce == "sum":
-        raise RuntimeError(
+        raise errors.OperationError(
             "[index_reduce] unknown reduce: got 'sum', expected 'prod', 'mean', 'amax' or 'amin'. Use index_add."
         )
     return ops.scatter_reduced(x, ops.index_places(index, source, dim), source, dim, reduce, include_self)
@@ -350,7 +350,7 @@ COMBINED = {"add": "sum", "multiply": "prod"}
 def _reduction(reduce: str) -> str:
     """What scatter_reduce calls it."""
     if reduce not in COMBINED:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[scatter] reduce is wrong: got {reduce!r}, expected 'add' or 'multiply'. Use scatter_reduce for others."
         )
     return COMBINED[reduce]

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -40,7 +41,7 @@ Taps = list[tuple[list[int], list[float]]]
 def _spread(name: str, value: Any, n: int) -> list[Any]:
     given = list(value) if isinstance(value, Sequence) else [value] * n
     if len(given) != n:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[interpolate] wrong number of items in {name}: got {given}, expected {n}. Give one per spatial dim."
         )
     return given
@@ -50,25 +51,29 @@ def _targets(x: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list
     """The sizes of the result, and per dim the scale factor that positions use (None: the ratio of the sizes)."""
     n = x.ndim - 2
     if isinstance(size, _engine.Tensor) or isinstance(scale_factor, _engine.Tensor):
-        raise TypeError("[interpolate] size and scale_factor: got a tensor, expected numbers. Use .tolist().")
+        raise errors.ArgumentTypeError(
+            "[interpolate] size and scale_factor: got a tensor, expected numbers. Use .tolist()."
+        )
     if (size is None) == (scale_factor is None):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[interpolate] size and scale_factor: got {size} and {scale_factor}, expected exactly one of them."
             " Leave the other out."
         )
     if size is not None:
         if recompute:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 "[interpolate] recompute_scale_factor: got True with a size, expected scale_factor."
                 " Pass scale_factor instead of size."
             )
         sizes = _spread("size", size, n)
         if not all(hasattr(type(s), "__index__") or (isinstance(s, float) and s == s // 1) for s in sizes):
-            raise TypeError(f"[interpolate] size: got {size}, expected whole numbers. Round the sizes.")
+            raise errors.ArgumentTypeError(
+                f"[interpolate] size: got {size}, expected whole numbers. Round the sizes."
+            )
         return [int(s) for s in sizes], [None] * n
     factors = [float(f) for f in _spread("scale_factor", scale_factor, n)]
     if not all(0 < f < LARGEST for f in factors):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[interpolate] scale_factor: got {scale_factor}, expected positive numbers below {LARGEST}. Pass a size."
         )
     sizes = [math.floor(length * f) for length, f in zip(x.shape[2:], factors, strict=True)]
@@ -77,24 +82,24 @@ def _targets(x: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list
 
 def _check(x: Any, mode: str, align_corners: Any, antialias: bool) -> None:
     if x.ndim not in (3, 4, 5):
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             f"[interpolate] wrong rank: got shape {tuple(x.shape)}, expected (N, C, spatial...) with 1 to 3 "
             "spatial dims."
             " Reshape the input."
         )
     if mode not in MODES or MODES[mode] not in (None, x.ndim - 2):
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             f"[interpolate] mode does not fit: got '{mode}' for {x.ndim - 2} spatial dims, expected one of "
             f"{[m for m, n in MODES.items() if n in (None, x.ndim - 2)]}."
             " Choose one of them."
         )
     if antialias and (mode not in ("bilinear", "bicubic") or x.ndim != 4):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[interpolate] antialias does not fit: got it in mode '{mode}' for shape {tuple(x.shape)}, expected mode "
             "'bilinear' or 'bicubic' and (N, C, H, W). Leave it out."
         )
     if align_corners is not None and mode in ("nearest", "nearest-exact", "area"):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[interpolate] align_corners: got {align_corners} in mode '{mode}', expected None. Leave it out."
         )
 
@@ -211,12 +216,12 @@ def _interpolate(
     _check(input, mode, align_corners, antialias)
     out, factors = _targets(input, size, scale_factor, recompute_scale_factor)
     if min(out) < 1 or 0 in input.shape[1:]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[interpolate] sizes without elements: got {tuple(input.shape)} to {tuple(out)}, expected sizes of at "
             "least 1. Only the batch may be empty."
         )
     if max(out) > LARGEST:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[interpolate] the result is too large: got {tuple(out)}, expected at most {LARGEST} per dim. Resize less."
         )
     if mode == "area":

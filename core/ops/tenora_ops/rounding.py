@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, ROUNDING, UNARY
 from tenora_ops.formula import is_complex, is_number, ops, sum_to
@@ -56,7 +57,7 @@ def _divide_rounded(input: Any, other: Any, rounding_mode: str | None) -> Any:
     if rounding_mode == "floor":
         return ops.floor_divide(input, other)
     if rounding_mode != "trunc":
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[div] unknown rounding_mode: got {rounding_mode!r}, expected None, 'floor' or 'trunc'. Pass one of these."
         )
     floor = ops.floor_divide(input, other)
@@ -307,7 +308,9 @@ clamp = op(
 
 def _clamped(x: Any, low: Any, high: Any) -> Any:
     if low is None and high is None:
-        raise RuntimeError("[clamp] no bound: got None and None, expected min, max or both. Pass one.")
+        raise errors.OperationError(
+            "[clamp] no bound: got None and None, expected min, max or both. Pass one."
+        )
     if low is not None:
         x = ops.maximum(x, low)
     return x if high is None else ops.minimum(x, high)

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.formula import is_number, ops
 from tenora_ops.lazy import np
@@ -57,7 +58,7 @@ def _drawn(input: Any, generator: Any, formula: Callable[[Any], Any]) -> Any:
 
 def _positive(op: str, name: str, value: float) -> None:
     if not value > 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] {name}: got {value}, expected a positive number. Choose a positive number."
         )
 
@@ -125,12 +126,12 @@ cauchy = op(
 
 def _geometric(input: Any, p: float, generator: Any) -> Any:
     if not 0 < p < 1:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[geometric_] p: got {p}, expected a probability between 0 and 1."
             " Choose a probability between 0 and 1."
         )
     if input.dtype.is_complex or input.dtype == _engine.bool:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[geometric_] dtype not supported: got {input.dtype}, expected a real type that counts. Cast afterwards."
         )
     return _drawn(input, generator, lambda u: ops.floor(ops.log1p(-u) * (1.0 / math.log1p(-p))) + 1)
@@ -256,7 +257,9 @@ def _need_deviation(std: Any) -> None:
     """Refuses a negative number and NaN, and a tensor with such elements."""
     if not (std >= 0 if is_number(std) else bool(ops.all(ops.ge(std, 0)))):
         got = std if is_number(std) else "negative elements or NaN"
-        raise RuntimeError(f"[normal] std: got {got}, expected what is not negative. Take absolute values.")
+        raise errors.OperationError(
+            f"[normal] std: got {got}, expected what is not negative. Take absolute values."
+        )
 
 
 def _normal_of(mean: Any, std: Any, generator: Any) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -52,15 +53,15 @@ def _take(found: Any, rest: Any, open_: Any, place: Any, mass: Any) -> tuple[Any
 
 def _poisson(input: Any, generator: Any) -> Any:
     if not input.dtype.is_floating_point:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[poisson] dtype not supported: got {input.dtype}, expected a floating type. Cast it."
         )
     if bool(ops.any(ops.logical_not(ops.ge(input, 0)))):
-        raise RuntimeError(
+        raise errors.OperationError(
             "[poisson] invalid rates: got a negative number or NaN, expected 0 or more. Clamp them."
         )
     if input.numel() and float(ops.amax(input)) > LARGEST_MEAN:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[poisson] rates: got {float(ops.amax(input))}, expected at most {LARGEST_MEAN}. "
             "Use a normal approximation."
         )
@@ -123,12 +124,12 @@ def _binomial(count: Any, prob: Any, generator: Any) -> Any:
     n, p = n + ops.zeros_like(p), p + ops.zeros_like(n)
     fine = ops.logical_and(ops.ge(n, 0), ops.logical_and(ops.ge(p, 0), ops.le(p, 1)))
     if not bool(ops.all(fine)):
-        raise RuntimeError(
+        raise errors.OperationError(
             "[binomial] invalid parameters: got others, expected counts from 0 on and probabilities from 0 to 1. "
             "Clamp them."
         )
     if n.numel() and float(ops.amax(n)) > LARGEST_MEAN:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[binomial] counts: got {float(ops.amax(n))}, expected at most {LARGEST_MEAN}. "
             "Use a normal approximation."
         )
@@ -204,17 +205,17 @@ binomial = op(
 # ---- categories ----
 def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     if input.ndim not in (1, 2) or not input.dtype.is_floating_point or not input.shape[-1]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[multinomial] weights: got {input.dtype} of shape {tuple(input.shape)}, expected floating numbers in one "
             "row or several, with at least one category. Reshape or cast them."
         )
     if num_samples <= 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[multinomial] num_samples: got {num_samples}, expected 1 or more. Ask for one or more."
         )
     fine = ops.logical_and(ops.ge(input, 0), ops.lt(input, math.inf))
     if not bool(ops.all(fine)) or not bool(ops.all(ops.gt(ops.sum(input, -1), 0))):
-        raise RuntimeError(
+        raise errors.OperationError(
             "[multinomial] invalid weights: got others, expected finite numbers from 0 on, one of them positive in "
             "each "
             "row. Clamp them."
@@ -222,12 +223,12 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     if replacement:
         return
     if num_samples > input.shape[-1]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[multinomial] num_samples: got {num_samples} of {input.shape[-1]} categories, expected no more without "
             "replacement. Pass replacement=True."
         )
     if input.numel() and int(ops.amin(ops.sum(ops.gt(input, 0), -1))) < num_samples:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[multinomial] too few categories: got fewer than {num_samples} positive weights in a row, expected as "
             "many without replacement. Pass replacement=True."
         )

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import wrap_dim
 from tenora_ops.families import COMPOSITE, ORDERED_NUMBERS
@@ -180,7 +181,7 @@ def _logcumsumexp(input: Any, dim: int) -> Any:
     dim = wrap_dim("logcumsumexp", dim, input.ndim)
     if not input.dtype.is_floating_point:
         name = str(input.dtype).rsplit(".", 1)[-1]
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[logcumsumexp] dtype not supported: got {name}, expected a floating type. Cast with .to(tenora.float32)."
         )
     (found,) = doubling((input,), dim, lambda a, b: (ops.logaddexp(a[0], b[0]),))
@@ -213,9 +214,13 @@ logcumsumexp = op(
 # ---- differences and integrals ----
 def _diff(input: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
     if not input.ndim:
-        raise RuntimeError("[diff] too few dimensions: got 0, expected at least 1. Reshape it to a vector.")
+        raise errors.OperationError(
+            "[diff] too few dimensions: got 0, expected at least 1. Reshape it to a vector."
+        )
     if n < 0:
-        raise RuntimeError(f"[diff] order: got {n}, expected 0 or more. Pass how often to take differences.")
+        raise errors.OperationError(
+            f"[diff] order: got {n}, expected 0 or more. Pass how often to take differences."
+        )
     dim = wrap_dim("diff", dim, input.ndim)
     joined = [t for t in (prepend, input, append) if t is not None]
     found = ops.cat(joined, dim) if len(joined) > 1 else ops.clone(input)
@@ -269,7 +274,7 @@ def _widths(op: str, y: Any, x: Any, dim: int) -> Any:
     if x.ndim != 1:
         return _diff(x, 1, dim - y.ndim, None, None)
     if x.shape[0] != y.shape[dim]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] x does not fit: got {x.shape[0]} points for {y.shape[dim]} values, expected as many. Check dim."
         )
     return ops.reshape(_diff(x, 1, 0, None, None), [-1] + [1] * (y.ndim - 1 - dim))
@@ -277,7 +282,9 @@ def _widths(op: str, y: Any, x: Any, dim: int) -> Any:
 
 def _trapezoid(op: str, y: Any, x: Any, dx: Any, dim: int, running: bool) -> Any:
     if not y.ndim:
-        raise RuntimeError(f"[{op}] too few dimensions: got 0, expected at least 1. Reshape it to a vector.")
+        raise errors.OperationError(
+            f"[{op}] too few dimensions: got 0, expected at least 1. Reshape it to a vector."
+        )
     dim = wrap_dim(op, dim, y.ndim)
     if not (y.dtype.is_floating_point or y.dtype.is_complex):
         y = ops.to(

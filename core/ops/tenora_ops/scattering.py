@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import broadcast_shape, ints, need_indices, need_real, wrap_dim
 from tenora_ops.formula import ops
@@ -43,7 +44,7 @@ def _take_along(input: Any, indices: Any, dim: int | None = None) -> Any:
     if dim is None:
         return ops.gather(ops.reshape(input, (-1,)), 0, ops.reshape(indices, (-1,)))
     if indices.ndim != input.ndim:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[take_along_dim] ranks differ: got {input.ndim} and indices of {indices.ndim}, expected the same. "
             "Reshape the indices."
         )
@@ -90,7 +91,7 @@ def _rows(x: Any, dim: Any, index: Any, values: Any) -> Any:
 def _index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
     if isinstance(value, _engine.Tensor):
         if value.ndim:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[index_fill] value has dimensions: got shape {tuple(value.shape)}, expected a 0-d tensor or number. "
                 "Pass one number."
             )
@@ -143,7 +144,7 @@ def _index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     index = ops.reshape(index, (-1,))
     wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape or (1,))]
     if input.dtype != source.dtype or (list(source.shape) != wanted and source.ndim):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[index_copy] source does not fit: got {source.dtype} {tuple(source.shape)}, expected {input.dtype} "
             f"{tuple(wanted)}. Give a slice for every index."
         )
@@ -178,7 +179,7 @@ index_copy = op(
 def _put_places(input: Any, index: Any, source: Any, accumulate: bool) -> Any:
     need_indices("put", index)
     if source.numel() != index.numel():
-        raise IndexError(
+        raise errors.IndexRangeError(
             f"[put] source does not fit: got {source.numel()} elements for {index.numel()} indices, expected as many. "
             "Give an element for every index."
         )
@@ -221,7 +222,7 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
 
 def _masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     if mask.dtype != _engine.bool or source.dtype != input.dtype:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[masked_scatter] dtypes are wrong: got mask {mask.dtype} and source {source.dtype}, expected "
             f"{_engine.bool} and {input.dtype}. Cast them."
         )
@@ -230,7 +231,7 @@ def _masked_scatter(input: Any, mask: Any, source: Any) -> Any:
     rank = ops.cumsum(ops.reshape(where, (-1,)), 0)
     wanted = int(rank[-1].item()) if rank.numel() else 0
     if wanted > source.numel():
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[masked_scatter] source is too short: got {source.numel()} elements, expected {wanted} or more, as "
             "many as the mask has true ones. Pass a longer source."
         )
@@ -356,7 +357,7 @@ where_self = op(
 def _static(input: Any, size: int, fill_value: int = -1) -> Any:
     found = ops.nonzero(input)
     if size < 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[nonzero_static] size is negative: got {size}, expected 0 or more. Count the rows."
         )
     missing = size - found.shape[0]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
 from tenora_ops.checks import wrap_dim
@@ -41,7 +42,7 @@ def _searchsorted(
     sorted_sequence: Any, input: Any, out_int32: bool, right: bool, side: Any, sorter: Any
 ) -> Any:
     if side not in (None, "left", "right") or (side == "left" and right):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[searchsorted] side: got {side!r} with right={right}, expected 'left' or 'right', in accord. "
             "Pass one of them."
         )
@@ -60,11 +61,11 @@ def _searchsorted(
 
 def _check_sequence(sequence: Any, values: Any) -> None:
     if sequence.dtype != values.dtype:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[searchsorted] different dtypes: got {sequence.dtype} and {values.dtype}, expected one. Cast one of them."
         )
     if not sequence.ndim or (sequence.ndim > 1 and sequence.shape[:-1] != values.shape[:-1]):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[searchsorted] shapes do not fit: got a sequence {tuple(sequence.shape)} for values "
             f"{tuple(values.shape)}, expected one dim, or the same sizes in all dims but the last. Reshape one of them."
         )
@@ -146,7 +147,9 @@ def _nothing_of(value: Any) -> Any:
 
 def _isin(elements: Any, test_elements: Any, assume_unique: bool, invert: bool) -> Any:
     if is_number(elements) and is_number(test_elements):
-        raise TypeError("[isin] elements: got two numbers, expected a tensor among them. Make one a tensor.")
+        raise errors.ArgumentTypeError(
+            "[isin] elements: got two numbers, expected a tensor among them. Make one a tensor."
+        )
     known = elements if is_number(test_elements) else test_elements
     dtype = ops.add(_nothing_of(elements), _nothing_of(test_elements)).dtype
     elements, tests = _tensor_of(elements, known), ops.reshape(_tensor_of(test_elements, known), (-1,))
@@ -187,14 +190,16 @@ isin = op(
 def _bincount(input: Any, weights: Any, minlength: int) -> Any:
     floating = input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == _engine.bool
     if input.ndim != 1 or floating or (input.numel() and int(ops.amin(input)) < 0):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[bincount] input: got {input.dtype} of shape {tuple(input.shape)}, expected 1-d non-negative integers. "
             "Cast or flatten it."
         )
     if minlength < 0:
-        raise RuntimeError(f"[bincount] minlength: got {minlength}, expected 0 or more. Pass a length.")
+        raise errors.OperationError(
+            f"[bincount] minlength: got {minlength}, expected 0 or more. Pass a length."
+        )
     if weights is not None and weights.shape != input.shape:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[bincount] weights do not fit: got {tuple(weights.shape)}, expected {tuple(input.shape)}. "
             "Pass one per element."
         )
@@ -320,7 +325,7 @@ def _unique_rows(
     if dim is not None:
         dim = wrap_dim(op, dim, input.ndim)
     if not input.numel() and dim is not None and input.ndim and input.shape[dim]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] rows without elements: got shape {tuple(input.shape)}, expected none or elements in each. "
             "Leave dim out."
         )
@@ -431,7 +436,7 @@ def _allclose(
 def _equal(input: Any, other: Any) -> bool:
     for value in (input, other):
         if not isinstance(value, Tensor):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[equal] argument: got {type(value).__name__}, expected a tensor. Use == for numbers."
             )
     return tuple(input.shape) == tuple(other.shape) and bool(ops.all(ops.eq(input, other)))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_rank, wrap_dim
 from tenora_ops.folding import channel_shuffle_samples, shuffled_channels
@@ -30,11 +31,11 @@ KINDS = {
 def _need_whole(name: str, value: Any) -> Any:
     dtype = value.dtype
     if dtype.is_floating_point or dtype.is_complex or dtype == _engine.bool:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[segment_reduce] {name} of a wrong dtype: got {dtype}, expected integers. Cast it."
         )
     if not value.ndim or (name == "offsets" and not value.shape[-1]):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[segment_reduce] too few {name}: got shape {tuple(value.shape)}, expected a row of them. Pass one."
         )
     return ops.to(value, _engine.int64)
@@ -43,7 +44,7 @@ def _need_whole(name: str, value: Any) -> Any:
 def _bounds(data: Any, lengths: Any, offsets: Any, axis: int) -> tuple[Any, Any]:
     """The lengths of the segments and where the first one begins, (..., segments) and (..., 1) or 0."""
     if (lengths is None) == (offsets is None):
-        raise RuntimeError(
+        raise errors.OperationError(
             "[segment_reduce] segments: got lengths and offsets, or neither, expected one of them."
             " Leave the other out."
         )
@@ -54,7 +55,7 @@ def _bounds(data: Any, lengths: Any, offsets: Any, axis: int) -> tuple[Any, Any]
     else:
         lengths = _need_whole("lengths", lengths)
     if tuple(lengths.shape[:-1]) != tuple(data.shape[: lengths.ndim - 1]) or lengths.ndim - 1 != axis:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[segment_reduce] segments do not fit: got shape {tuple(lengths.shape)} for data {tuple(data.shape)} "
             f"along axis {axis}, expected the sizes before the axis, then one dim. Check lengths."
         )
@@ -68,7 +69,7 @@ def _covers(lengths: Any, start: Any, size: int, unsafe: bool) -> bool:
         RuntimeError: a segment is negative or lies outside, or lengths do not add up.
     """
     if lengths.numel() and ops.min(lengths).item() < 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[segment_reduce] negative segment: got {ops.min(lengths).item()}, expected lengths of at least 0, "
             "offsets that do not fall. Check them."
         )
@@ -76,12 +77,12 @@ def _covers(lengths: Any, start: Any, size: int, unsafe: bool) -> bool:
     first = ops.reshape(start, (-1,)).tolist() if between else [0]
     totals = ops.reshape(ops.sum(lengths, -1) + (ops.squeeze(start, -1) if between else 0), (-1,)).tolist()
     if between and any(f < 0 or t > size for f, t in zip(first, totals, strict=True)):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[segment_reduce] offsets outside: got {min(first)} to {max(totals)}, expected 0 to {size}. Check them."
         )
     whole = all(t == size for t in totals)
     if not between and not whole and (not unsafe or max(totals) > size):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[segment_reduce] lengths do not add up: got sums {totals}, expected {size}. Check lengths."
         )
     return whole and not any(first)
@@ -99,12 +100,12 @@ def _segment_reduce(
     initial: Any = None,
 ) -> Any:
     if reduce not in KINDS:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[segment_reduce] unknown reduce: got {reduce!r}, expected one of {sorted(KINDS)}."
             " Choose one of them."
         )
     if indices is not None:
-        raise RuntimeError(
+        raise errors.OperationError(
             "[segment_reduce] indices are not supported: got some, expected lengths or offsets."
             " Count the lengths, e.g. with bincount."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_ops.families import BINARY, COMPOSITE
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
@@ -88,7 +89,7 @@ def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
     """In x's dtype, whatever the value's."""
     number = is_number(value)
     if not number and is_complex(value) and not is_complex(x):
-        raise RuntimeError(
+        raise errors.OperationError(
             "[masked_fill] value does not fit: got a complex number for a real tensor, expected a real one. Cast the "
             "tensor first."
         )
@@ -180,13 +181,13 @@ addcdiv = op(
 
 def _fill_tensor(input: Any, value: Any) -> Any:
     if isinstance(value, Tensor) and value.ndim:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[fill] value: got {value.ndim} dimensions, expected a number or a tensor of none. Use copy_ to broadcast."
         )
     if (isinstance(value, complex) or (isinstance(value, Tensor) and value.dtype.is_complex)) and not (
         input.dtype.is_complex
     ):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[fill] value: got a complex number for {input.dtype}, expected a real one. Take its .real."
         )
     return ops.copy(input, value)

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.elementary import tensors
 from tenora_ops.families import COMPOSITE, REAL_BINARY_FUNCTION, REAL_FUNCTION
@@ -244,7 +245,9 @@ polygamma_any = op(
 
 def _polygamma(n: int, input: Any) -> Any:
     if n < 0:
-        raise RuntimeError(f"[polygamma] n: got {n}, expected 0 or more. Pass the order of the derivative.")
+        raise errors.OperationError(
+            f"[polygamma] n: got {n}, expected 0 or more. Pass the order of the derivative."
+        )
     return ops.digamma(input) if n == 0 else ops.polygamma_any(input, float(n))
 
 
@@ -267,7 +270,7 @@ polygamma = op(
 
 def _mvlgamma(input: Any, p: int) -> Any:
     if p < 1:
-        raise RuntimeError(f"[mvlgamma] p: got {p}, expected 1 or more. Pass the dimension.")
+        raise errors.OperationError(f"[mvlgamma] p: got {p}, expected 1 or more. Pass the dimension.")
     places = ops.unsqueeze(input, -1) - ops.iota(0, 1, p, device=input.device) * 0.5
     return ops.sum(ops.lgamma(places), -1) + p * (p - 1) * 0.25 * math.log(math.pi)
 

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_rank, wrap_dim
 from tenora_ops.formula import ops
@@ -24,7 +25,9 @@ MOST = 2**22
 
 def bounded(op: str, what: str, count: int) -> None:
     if count > MOST:
-        raise RuntimeError(f"[{op}] too many {what}: got {count}, expected at most {MOST}. Ask for fewer.")
+        raise errors.OperationError(
+            f"[{op}] too many {what}: got {count}, expected at most {MOST}. Ask for fewer."
+        )
 
 
 def _cut(op: str, tensor: Any, sizes: Iterable[int], dim: int) -> tuple[Any, ...]:
@@ -39,7 +42,7 @@ def _chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     need_rank("chunk", input, 1)
     dim = wrap_dim("chunk", dim, input.ndim)
     if chunks <= 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[chunk] chunks is wrong: got {chunks}, expected 1 or more. Ask for one chunk or more."
         )
     length = input.shape[dim]
@@ -57,7 +60,7 @@ def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any,
         return _split_with_sizes(tensor, split_size_or_sections, dim)
     size = split_size_or_sections
     if size < 0 or (size == 0 and length):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[split] split size is wrong: got {size} for dimension {dim} of size {length}, expected a positive number."
             " Choose the length of a part."
         )
@@ -70,7 +73,7 @@ def _split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, 
     dim = wrap_dim("split_with_sizes", dim, input.ndim)
     sizes = [operator.index(size) for size in split_sizes]
     if sum(sizes) != input.shape[dim] or any(size < 0 for size in sizes):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[split_with_sizes] sizes do not add up: got {sizes}, expected a sum of {input.shape[dim]} (dimension "
             f"{dim} of shape {tuple(input.shape)}). Name the length of every part."
         )
@@ -84,7 +87,7 @@ def _tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[A
         indices_or_sections = indices_or_sections.tolist()
     if isinstance(indices_or_sections, int):
         if indices_or_sections <= 0:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[tensor_split] number of sections is wrong: got {indices_or_sections}, expected 1 or more. Ask for "
                 "one section or more."
             )
@@ -100,7 +103,7 @@ def _tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[A
 def _axis_split(name: str, dim: int, input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
     sections = indices_or_sections
     if isinstance(sections, int) and (sections <= 0 or input.shape[dim] % sections):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] sections are unequal: got {sections} for dimension {dim} of size {input.shape[dim]}, expected a "
             "divisor. Use tensor_split."
         )

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
 from tenora_ops.checks import need_rank
@@ -209,7 +210,7 @@ std_mean_unbiased = op(
 # ---- covariances ----
 def _cov(input: Any, correction: int, fweights: Any, aweights: Any) -> Any:
     if input.ndim > 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[cov] too many dimensions: got {input.ndim}, expected at most 2. Reshape it to a matrix."
         )
     wanted = (input.shape[0] if input.ndim == 2 else 1, input.shape[-1] if input.ndim else 1)
@@ -233,7 +234,7 @@ def _cov(input: Any, correction: int, fweights: Any, aweights: Any) -> Any:
 def _weights(rows: Any, fweights: Any, aweights: Any) -> Any:
     for name, weights in (("fweights", fweights), ("aweights", aweights)):
         if weights is not None and tuple(weights.shape) != (rows.shape[1],):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[cov] {name} do not fit: got {tuple(weights.shape)}, expected one per observation, "
                 f"({rows.shape[1]},). Check the orientation."
             )
@@ -321,11 +322,13 @@ def _range(op: str, input: Any, low: float, high: float, room: float = 1.0) -> t
     if low == high:
         low, high = low - room, high + (room or 1.0)
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] range is not finite: got {low} to {high}, expected numbers. Pass min and max."
         )
     if low > high:
-        raise RuntimeError(f"[{op}] max is below min: got {low} to {high}, expected min <= max. Swap them.")
+        raise errors.OperationError(
+            f"[{op}] max is below min: got {low} to {high}, expected min <= max. Swap them."
+        )
     return low, high
 
 
@@ -337,9 +340,9 @@ def _totals(places: Any, inside: Any, weights: Any, bins: int) -> Any:
 
 def _histc(input: Any, bins: int, min: Any, max: Any) -> Any:
     if bins <= 0:
-        raise RuntimeError(f"[histc] bins: got {bins}, expected 1 or more. Ask for one bin or more.")
+        raise errors.OperationError(f"[histc] bins: got {bins}, expected 1 or more. Ask for one bin or more.")
     if not input.dtype.is_floating_point:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[histc] dtype not supported: got {input.dtype}, expected a floating type. Cast it first."
         )
     low, high = _range("histc", input.detach(), float(min), float(max))
@@ -391,7 +394,9 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
     flat = ops.reshape(input.detach(), (-1,))
     if isinstance(bins, int):
         if range is not None and (not isinstance(range, list | tuple) or len(range) != 2):
-            raise RuntimeError(f"[histogram] range: got {range}, expected two numbers. Pass (min, max).")
+            raise errors.OperationError(
+                f"[histogram] range: got {range}, expected two numbers. Pass (min, max)."
+            )
         lowest, highest = range or (0.0, 0.0)
         low, high = _range("histogram", flat, lowest, highest, room=0.5 if flat.numel() else 0.0)
         edges = ops.to(
@@ -400,7 +405,7 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
     else:
         edges = bins
     if edges.ndim != 1 or not edges.shape[0]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[histogram] bins: got a tensor of shape {tuple(edges.shape)}, expected a vector of edges. Pass one."
         )
     last = edges.shape[0] - 1
@@ -460,14 +465,14 @@ def _histogramdd(
     need_rank("histogramdd", input, 2)
     dims = input.shape[-1]
     if range is not None and (not isinstance(range, list | tuple) or len(range) != 2 * dims):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[histogramdd] range: got {range}, expected {2 * dims} numbers. Pass a pair per dim."
         )
     rows = ops.flatten(input.detach(), 0, -2)  # (elements, dims)
     columns = [ops.clone(ops.select(rows, 1, d)) for d in builtins.range(dims)]
     each_bins = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(each_bins) != dims:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[histogramdd] bins: got {len(each_bins)} for {dims} dims, expected one for each."
             " Pass one number or tensor per dim."
         )

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.elementary import spread, tensors
 from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, UNARY
@@ -46,7 +47,7 @@ LARGEST = {
 def _check_integers(op: str, *values: Any) -> None:
     for value in values:
         if value.dtype.is_floating_point or value.dtype.is_complex or value.dtype == _engine.bool:
-            raise NotImplementedError(
+            raise errors.NotImplementedOperationError(
                 f"[{op}] dtype not supported: got {value.dtype}, expected integers. Cast with .to(tenora.int64)."
             )
 

@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops.checks import ints
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -117,12 +118,12 @@ def spread(name: str, what: str, value: Any, n: int, least: int) -> Sizes:
     """
     given = ints(value)
     if len(given) not in (1, n):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] wrong number of items in {what}: got {given}, expected 1 or {n}. Give one number per "
             "spatial dim."
         )
     if min(given) < least:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] {what} is too small: got {given}, expected at least {least}. Choose larger numbers."
         )
     return given * n if len(given) == 1 else given
@@ -130,12 +131,12 @@ def spread(name: str, what: str, value: Any, n: int, least: int) -> Sizes:
 
 def check_rank(name: str, shape: Sizes, n: int) -> None:
     if len(shape) not in (n + 1, n + 2):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] wrong rank of input: got {shape}, expected {n + 1} (unbatched) or {n + 2} (batched) dims. "
             "Reshape it to (N, C, spatial...)."
         )
     if 0 in shape[-n - 1 :]:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{name}] input has no elements: got {shape}, expected only the batch to be empty. Check its sizes."
         )
 

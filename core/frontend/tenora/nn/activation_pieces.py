@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .. import creation
@@ -107,7 +108,7 @@ class Hardtanh(_Inplace):
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         if not self.max_val > self.min_val:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{type(self).__name__}] bounds: got {self.min_val} to {self.max_val}, expected min_val < max_val."
                 " Exchange the bounds."
             )
@@ -289,7 +290,7 @@ class Softmax2d(Module):
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
         if input.ndim not in (3, 4):
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[Softmax2d] input: got {input.ndim} dimensions, expected 3 or 4, (N, C, H, W). Reshape it."
             )
         return tenora_ops.softmax(input, -3)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .. import creation
@@ -53,7 +54,7 @@ class MultiheadAttention(Module):
     ) -> None:
         super().__init__()
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[MultiheadAttention] sizes: got embed_dim {embed_dim}, num_heads {num_heads}, expected more than 0."
                 " Choose positive sizes."
             )

@@ -6,6 +6,7 @@ import math
 from typing import Any, ClassVar
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .. import creation
@@ -66,25 +67,25 @@ class _Conv(Module):
     ) -> None:
         name = type(self).__name__
         if groups <= 0 or in_channels % groups or out_channels % groups:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{name}] groups: got {groups} for {in_channels} and {out_channels} channels, expected a common "
                 "divisor."
                 " Change the groups or the channels."
             )
         modes = ("zeros",) if self.transposed else ("zeros", "reflect", "replicate", "circular")
         if padding_mode not in modes:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{name}] padding_mode: got {padding_mode!r}, expected one of {list(modes)}."
                 " Choose one of them."
             )
         if isinstance(padding, str):
             if self.transposed or padding not in ("same", "valid"):
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{name}] padding: got {padding!r}, expected numbers, 'same' or 'valid'."
                     " Pass one of these."
                 )
             if padding == "same" and max(per_dim(stride, self.dims)) > 1:
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{name}] padding='same': got stride {stride}, expected stride 1."
                     " Pass the padding as numbers."
                 )
@@ -236,7 +237,7 @@ class _Transposed(_Conv):
         least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in rows]
         extra = tuple(w - m for w, m in zip(wanted, least, strict=True))
         if any(not 0 <= e < s for e, s in zip(extra, self.stride, strict=True)):
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{type(self).__name__}] output_size: got {wanted}, expected from {tuple(least)} to less than a "
                 f"stride {self.stride} more."
                 " Choose a size in between."

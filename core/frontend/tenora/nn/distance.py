@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .. import creation
@@ -66,7 +67,7 @@ class Bilinear(Module):
     ) -> None:
         super().__init__()
         if in1_features <= 0:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[Bilinear] in1_features: got {in1_features}, expected more than 0. Choose a positive size."
             )
         self.in1_features = in1_features

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_engine import bool as bool_
 
@@ -55,7 +56,7 @@ def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017)."""
     if alpha == 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             "[celu] alpha is wrong: got 0, expected a number other than 0. Use relu for the limit."
         )
     arguments = (alpha,)
@@ -97,7 +98,7 @@ def rrelu(
 ) -> Tensor:
     """x where positive, elsewhere x times a random slope (Xu et al. 2015), the mean slope without `training`."""
     if lower > upper:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[rrelu] bounds: got lower {lower} above upper {upper}, expected lower <= upper."
             " Exchange the bounds."
         )
@@ -113,12 +114,12 @@ def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, traini
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """min(max(x, min_val), max_val). ValueError where min_val exceeds max_val."""
     if min_val > max_val:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[hardtanh] bounds: got min_val {min_val} above max_val {max_val}, expected min_val <= max_val. Swap them."
         )
     if is_whole(input):
         if not input.dtype.is_signed and int(min_val) < 0:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[hardtanh] bounds: got min_val {min_val} for {input.dtype}, expected 0 or more. Cast the input."
             )
         return _whole(input, tenora_ops.clamp(input, int(min_val), int(max_val)), inplace)
@@ -168,7 +169,9 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x moved by lambd towards zero. RuntimeError where lambd is negative."""
     if lambd < 0:
-        raise RuntimeError(f"[softshrink] lambd: got {lambd}, expected 0 or more. Pass its absolute value.")
+        raise errors.OperationError(
+            f"[softshrink] lambd: got {lambd}, expected 0 or more. Pass its absolute value."
+        )
     return tenora_ops.softshrink(input, lambd)
 
 

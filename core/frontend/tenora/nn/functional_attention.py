@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_engine import bool as boolean
 
@@ -44,7 +45,7 @@ def _additive(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
     if mask.dtype == boolean:
         return tenora_ops.masked_fill(tenora_ops.zeros_like(mask, dtype=like.dtype), mask, -math.inf)
     if not mask.dtype.is_floating_point:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{OP}] {name}: got {mask.dtype}, expected bool or a floating dtype. Cast the mask."
         )
     return mask.to(like.dtype)
@@ -63,7 +64,7 @@ def _masks(
     mask = _additive(attn_mask, "attn_mask", like)
     if mask is not None:
         if tuple(mask.shape) not in ((length, keys), (n * heads, length, keys)):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{OP}] attn_mask: got {list(mask.shape)}, expected {[length, keys]} or {[n * heads, length, keys]}."
                 " Reshape or expand the mask."
             )
@@ -71,7 +72,7 @@ def _masks(
     pad = _additive(padding, "key_padding_mask", like)
     if pad is not None:
         if tuple(pad.shape) != (n, keys):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{OP}] key_padding_mask: got {list(pad.shape)}, expected {[n, keys]}. Reshape the mask."
             )
         pad = pad.reshape((n, 1, 1, keys))
@@ -152,7 +153,7 @@ def multi_head_attention_forward(
             " Change the number of heads."
         )
     if is_causal and attn_mask is None:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{OP}] is_causal is a hint about attn_mask: got no mask, expected one. Pass it too."
         )
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None

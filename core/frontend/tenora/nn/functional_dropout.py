@@ -6,6 +6,7 @@ All raise ValueError unless `p` lies between 0 and 1.
 from __future__ import annotations
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_ops.checks import need_probability
 
@@ -40,7 +41,7 @@ def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, b
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Zeroes whole channels of (N, C, L) or (C, L). RuntimeError for other ranks."""
     if input.ndim not in (2, 3):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[dropout1d] input: got {input.ndim} dimensions, expected 2 or 3, (N, C, L). Reshape it."
         )
     return _channels("dropout1d", input, p, training, inplace, input.ndim == 3)

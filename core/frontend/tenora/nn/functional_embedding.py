@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tenora_ops
 from tenora_autograd import no_grad
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 
@@ -38,7 +39,7 @@ def embedding(
     if max_norm is not None:
         _bound(weight, input, max_norm, norm_type)
     if weight.ndim != 2:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[embedding] weight: got {tuple(weight.shape)}, expected (rows, features). Pass a matrix."
         )
     if padding_idx is None and not scale_grad_by_freq:
@@ -53,7 +54,9 @@ def _row(padding_idx: int | None, weight: Tensor, op: str) -> int:
         return -1
     if not isinstance(weight, Tensor) or weight.ndim != 2:
         got = tuple(weight.shape) if isinstance(weight, Tensor) else type(weight).__name__
-        raise RuntimeError(f"[{op}] weight: got {got}, expected a tensor (rows, features). Pass a matrix.")
+        raise errors.OperationError(
+            f"[{op}] weight: got {got}, expected a tensor (rows, features). Pass a matrix."
+        )
     rows = weight.shape[0]
     if not -rows <= padding_idx < rows:
         raise AssertionError(

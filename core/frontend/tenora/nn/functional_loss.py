@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor, int64
 
 from ..creation import tensor
@@ -13,7 +14,7 @@ from ..creation import tensor
 
 def _reduced(op: str, losses: Tensor, reduction: str, weight: Tensor | None = None) -> Tensor:
     if reduction not in ("none", "mean", "sum"):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{op}] reduction: got {reduction!r}, expected 'none', 'mean' or 'sum'. Choose one of them."
         )
     if reduction == "none":
@@ -44,7 +45,7 @@ def _warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
 
 def _weighted(op: str, losses: Tensor, input: Tensor, weight: Tensor, reduction: str) -> Tensor:
     if weight.shape != input.shape:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{op}] weight: got {list(weight.shape)}, expected {list(input.shape)} like input."
             " Expand the weight."
         )
@@ -99,7 +100,7 @@ def huber_loss(
 ) -> Tensor:
     """Half squares up to `delta`, delta (|x - y| - delta / 2) beyond (Huber 1964)."""
     if delta <= 0:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[huber_loss] delta: got {delta}, expected more than 0. Choose a positive number."
         )
     _warn_of_broadcasting("huber_loss", input, target)
@@ -120,7 +121,9 @@ def smooth_l1_loss(
     """Squares / (2 beta) up to `beta`, |x - y| - beta / 2 beyond; beta 0 is `l1_loss`."""
     reduction = _reduction(size_average, reduce, reduction)
     if beta < 0:
-        raise RuntimeError(f"[smooth_l1_loss] beta: got {beta}, expected 0 or more. Choose another number.")
+        raise errors.OperationError(
+            f"[smooth_l1_loss] beta: got {beta}, expected 0 or more. Choose another number."
+        )
     _warn_of_broadcasting("smooth_l1_loss", input, target)
     if beta == 0:
         return tenora_ops.l1_loss(input, target, reduction)
@@ -129,7 +132,7 @@ def smooth_l1_loss(
 
 def _check_sizes(op: str, input: Tensor, target: Tensor) -> None:
     if target.shape != input.shape:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{op}] target does not fit: got {list(target.shape)} for input {list(input.shape)}, expected equal. "
             "Reshape or expand the target."
         )
@@ -140,7 +143,7 @@ def _check_unit(op: str, what: str, values: Tensor) -> None:
         return
     low, high = (float(end.item()) for end in tenora_ops.aminmax(values.detach()))
     if not (low >= 0 and high <= 1):
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] {what} leaves [0, 1]: got elements from {low} to {high}, expected probabilities. Use "
             "binary_cross_entropy_with_logits for scores."
         )
@@ -220,13 +223,13 @@ def gaussian_nll_loss(
         if input.shape[:-1] == variance.shape:
             variance = tenora_ops.unsqueeze(variance, -1)
         elif input.ndim != variance.ndim or sum(b for a, b in sizes if a != b) != 1:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[gaussian_nll_loss] var: got {list(variance.shape)} for input {list(input.shape)}, expected the same "
                 "size, or one that misses the last dim or is 1 in one."
                 " Reshape or expand var."
             )
     if variance.numel() and bool((variance < 0).any()):
-        raise ValueError(
+        raise errors.ArgumentValueError(
             "[gaussian_nll_loss] var: got a negative entry, expected 0 or more. Clamp the variances."
         )
     return tenora_ops.gaussian_nll_loss(input, target, variance, full, eps, reduction)
@@ -247,7 +250,7 @@ def triplet_margin_loss(
     """max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm (Balntas et al. 2016)."""
     reduction = _reduction(size_average, reduce, reduction)
     if margin <= 0:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[triplet_margin_loss] margin: got {margin}, expected more than 0. Choose a positive number."
         )
     return tenora_ops.triplet_margin_loss(
@@ -268,10 +271,12 @@ def triplet_margin_with_distance_loss(
     """`triplet_margin_loss` with a distance of one's own, `pairwise_distance` unless given."""
     op = "triplet_margin_with_distance_loss"
     if margin <= 0:
-        raise ValueError(f"[{op}] margin: got {margin}, expected more than 0. Choose a positive number.")
+        raise errors.ArgumentValueError(
+            f"[{op}] margin: got {margin}, expected more than 0. Choose a positive number."
+        )
     if not anchor.ndim == positive.ndim == negative.ndim:
         ranks = (anchor.ndim, positive.ndim, negative.ndim)
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[{op}] dimensions: got {ranks}, expected three equal numbers. Reshape the operands alike."
         )
     distance = tenora_ops.pairwise_distance if distance_function is None else distance_function
@@ -294,7 +299,7 @@ def multi_margin_loss(
     """The mean over other classes of max(0, margin - x[target] + x)^p; ValueError unless p is 1 or 2."""
     reduction = _reduction(size_average, reduce, reduction)
     if p not in (1, 2):
-        raise ValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
+        raise errors.ArgumentValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
     return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
 
 
@@ -339,12 +344,12 @@ def cross_entropy(
     """
     reduction = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[cross_entropy] label_smoothing: got {label_smoothing}, expected 0 to 1. Choose a share of 1."
         )
     if target.dtype.is_floating_point:
         if ignore_index >= 0:
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[cross_entropy] ignore_index: got {ignore_index} with probabilities as target, expected a negative "
                 "one. Give probabilities a weight of 0 instead."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 
@@ -22,7 +23,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         result: Tensor = tenora_ops.pad(input, pad, "constant", value)
         return result
     if value:
-        raise RuntimeError(
+        raise errors.OperationError(
             f"[pad] value: got {value} in mode {mode!r}, expected none. Only mode 'constant' takes one."
         )
     result = tenora_ops.pad_by(input, pad, mode)

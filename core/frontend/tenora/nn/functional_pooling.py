@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor, float64
 
 from .functional_activation import is_whole
@@ -85,7 +86,7 @@ def _adaptive(kind: str, dims: int) -> Any:
             return given
         kept = input.shape[-dims:]
         if len(given) != len(kept):
-            raise RuntimeError(
+            raise errors.OperationError(
                 f"[{name}] output_size: got {tuple(given)} for shape {tuple(input.shape)}, expected {dims} sizes. "
                 "Give one per spatial dim."
             )

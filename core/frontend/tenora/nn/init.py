@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from tenora_autograd import no_grad
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 _GAINS = {
@@ -29,7 +30,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
         slope = 0.01 if param is None else float(param)
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[calculate_gain] nonlinearity: got {nonlinearity!r}, expected one of {[*_GAINS, 'leaky_relu']}."
             " Choose one of them."
         )
@@ -38,7 +39,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 def _fans(tensor: Tensor, who: str) -> tuple[int, int]:
     if tensor.ndim < 2:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[{who}] tensor: got {tensor.ndim} dimensions, expected at least 2 (fan in and fan out)."
             " Pass a weight matrix, or initialise it with another function."
         )
@@ -48,7 +49,9 @@ def _fans(tensor: Tensor, who: str) -> tuple[int, int]:
 
 def _fan(tensor: Tensor, mode: str, who: str) -> int:
     if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"[{who}] mode: got {mode!r}, expected 'fan_in' or 'fan_out'. Choose one of them.")
+        raise errors.ArgumentValueError(
+            f"[{who}] mode: got {mode!r}, expected 'fan_in' or 'fan_out'. Choose one of them."
+        )
     return _fans(tensor, who)[mode == "fan_out"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from . import functional
@@ -17,7 +18,7 @@ class Loss(Module):
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__()
         if reduction not in self.reductions:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{type(self).__name__}] reduction: got {reduction!r}, expected one of {', '.join(self.reductions)}."
                 " Choose one of them."
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from . import functional
@@ -34,9 +35,9 @@ class MultiMarginLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         if p not in (1, 2):
-            raise ValueError(f"[MultiMarginLoss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
+            raise errors.ArgumentValueError(f"[MultiMarginLoss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
         if weight is not None and weight.ndim != 1:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[MultiMarginLoss] weight: got {weight.ndim} dimensions, expected 1."
                 " Pass one number per class."
             )
@@ -87,7 +88,7 @@ class TripletMarginLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         if margin <= 0:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[TripletMarginLoss] margin: got {margin}, expected more than 0. Choose a positive number."
             )
         self.margin = margin
@@ -115,7 +116,7 @@ class TripletMarginWithDistanceLoss(Loss):
     ) -> None:
         super().__init__(reduction)
         if margin <= 0:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[TripletMarginWithDistanceLoss] margin: got {margin}, expected more than 0."
                 " Choose a positive number."
             )

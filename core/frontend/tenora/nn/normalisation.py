@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor, int64
 
 from .. import creation
@@ -83,7 +84,7 @@ class _Statistics(Module):
     def _check_rank(self, input: Tensor) -> None:
         if input.ndim not in self.ranks:
             ranks = " or ".join(map(str, self.ranks))
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{type(self).__name__}] input: got {input.ndim} dimensions, expected {ranks}. Reshape it."
             )
 
@@ -172,7 +173,7 @@ class _InstanceNorm(_Statistics):
         alone = input.ndim == self.ranks[0]
         channels = input.shape[0 if alone else 1]
         if channels != self.num_features and self.affine:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{type(self).__name__}] input: got {channels} channels, expected num_features {self.num_features}."
                 " Check the layer's size."
             )
@@ -231,7 +232,7 @@ class GroupNorm(Module):
     ) -> None:
         super().__init__()
         if num_channels % num_groups:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[GroupNorm] num_groups: got {num_groups}, expected a divisor of num_channels {num_channels}."
                 " Change the number of groups."
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .optimizer import Group, Optimizer
@@ -45,7 +46,7 @@ class Adam(Optimizer):
         self._check_not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         for number, beta in enumerate(betas):
             if not 0.0 <= beta < 1.0:
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] betas[{number}]: got {beta}, expected 0 <= beta < 1."
                     " Choose a number below 1."
                 )

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import tenora_ops
 from tenora_autograd import enable_grad, no_grad
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 Group = dict[str, Any]
@@ -39,13 +40,13 @@ class Optimizer:
 
     def __init__(self, params: Iterable[Tensor] | Iterable[Group], defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(
+            raise errors.ArgumentTypeError(
                 f"[{type(self).__name__}] params: got a Tensor, expected an iterable of Tensors or of dicts. "
                 "Put the tensor in a list."
             )
         for option in ("differentiable", "capturable"):
             if defaults.get(option):
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] {option}: got True, expected False: steps are not recorded. Leave it out."
                 )
         self.defaults = defaults
@@ -53,7 +54,7 @@ class Optimizer:
         self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
         groups = list(params)
         if not groups:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[{type(self).__name__}] params: got an empty list, expected at least one parameter. "
                 "Was the iterator used up before?"
             )
@@ -63,7 +64,7 @@ class Optimizer:
     def _check_not_negative(self, **options: float) -> None:
         for name, value in options.items():
             if not value >= 0:  # NaN is refused too
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative."
                     " Choose another number."
                 )
@@ -76,17 +77,17 @@ class Optimizer:
         known = {id(parameter) for other in self.param_groups for parameter in other["params"]}
         for parameter in group["params"]:
             if not isinstance(parameter, Tensor):
-                raise TypeError(
+                raise errors.ArgumentTypeError(
                     f"[{type(self).__name__}] params: got {type(parameter).__name__}, expected Tensors."
                     " Pass tensors, such as module.parameters()."
                 )
             if not parameter.is_leaf:
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] params: got a tensor with a history, expected leaves. "
                     "Optimize the leaf that it was computed from, or detach it."
                 )
             if id(parameter) in known:
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] params: got one parameter in two groups, expected disjoint groups."
                     " Name each parameter once."
                 )
@@ -122,7 +123,7 @@ class Optimizer:
         return loss
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Any]) -> None:
-        raise NotImplementedError(
+        raise errors.NotImplementedOperationError(
             f"[Optimizer] {type(self).__name__}._update is not defined: got a call, expected the method's mathematics. "
             "Define it in the subclass."
         )
@@ -145,7 +146,7 @@ class Optimizer:
             if not state:
                 self._begin(parameter, state, names)
             if "step" not in state:
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}, "
                     "expected this optimizer's. Load a state that it saved."
                 )
@@ -185,7 +186,7 @@ class Optimizer:
         sizes = [len(group["params"]) for group in state_dict["param_groups"]]
         own = [len(group["params"]) for group in self.param_groups]
         if sizes != own:
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[load_state_dict] group sizes: got {sizes}, expected {own}."
                 " Load the state of an optimizer with the same groups."
             )
@@ -193,7 +194,7 @@ class Optimizer:
         loaded = {}
         for number, state in state_dict["state"].items():
             if number not in range(len(parameters)):
-                raise ValueError(
+                raise errors.ArgumentValueError(
                     f"[load_state_dict] a state of no parameter: got number {number!r}, expected 0 to "
                     f"{len(parameters) - 1}."
                     " Load the state of an optimizer with the same parameters."

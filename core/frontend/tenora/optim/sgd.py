@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .optimizer import Group, Optimizer, pick
@@ -41,7 +42,7 @@ class SGD(Optimizer):
     ) -> None:
         self._check_not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
-            raise ValueError(
+            raise errors.ArgumentValueError(
                 f"[SGD] nesterov: got momentum={momentum}, dampening={dampening}, expected a momentum above 0 and no "
                 "dampening."
                 " Set momentum, and dampening=0."

@@ -19,6 +19,7 @@ from operator import index
 from typing import Any, TypedDict, Unpack
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor, float64
 from tenora_engine import dtype as DType
 
@@ -48,14 +49,14 @@ def _window(
     """
     unknown = sorted(set(options) - set(Options.__annotations__))
     if unknown:
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[{name}] unexpected keyword argument: got {unknown[0]!r}, "
             f"expected one of {list(Options.__annotations__)}. Leave it out."
         )
     length = _length(name, length)
     dtype = options.get("dtype") or get_default_dtype()
     if not dtype.is_floating_point:
-        raise RuntimeError(f"[{name}] dtype: got {dtype}, expected a floating one. Cast the window.")
+        raise errors.OperationError(f"[{name}] dtype: got {dtype}, expected a floating one. Cast the window.")
     place = default_device(options.get("device"))
     if length == 0 or (length == 1 and not moved):
         made = tenora_ops.full((length,), 1.0, dtype=dtype, device=place)
@@ -70,11 +71,11 @@ def _length(name: str, length: Any) -> int:
     try:
         whole = index(length)
     except TypeError:
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[{name}] length: got {type(length).__name__}, expected an integer. Pass an int."
         ) from None
     if whole < 0:
-        kind = RuntimeError if name.endswith("_window") else ValueError  # as PyTorch
+        kind = errors.OperationError if name.endswith("_window") else errors.ArgumentValueError  # as PyTorch
         raise kind(f"[{name}] length: got {whole}, expected 0 or more. Ask for some values.")
     return whole
 
@@ -101,7 +102,7 @@ def _bartlett(name: str, M: int, sym: bool, options: Options) -> Tensor:
 
 def _kaiser(name: str, M: int, beta: float, sym: bool, options: Options) -> Tensor:
     if beta < 0:
-        raise ValueError(f"[{name}] beta: got {beta}, expected 0 or more. Pass its size.")
+        raise errors.ArgumentValueError(f"[{name}] beta: got {beta}, expected 0 or more. Pass its size.")
 
     def formula(n: Tensor, last: float) -> Tensor:
         inside = tenora_ops.clamp(1 - tenora_ops.square(n * (2 / last) - 1), 0.0)
@@ -136,9 +137,11 @@ def exponential(
 ) -> Tensor:
     """exp(-|n - center| / tau); ValueError unless tau is positive, and for a centre of a symmetric window."""
     if tau <= 0:
-        raise ValueError(f"[exponential] tau: got {tau}, expected more than 0. Pass a positive one.")
+        raise errors.ArgumentValueError(
+            f"[exponential] tau: got {tau}, expected more than 0. Pass a positive one."
+        )
     if sym and center is not None:
-        raise ValueError(
+        raise errors.ArgumentValueError(
             f"[exponential] center: got {center} for a symmetric window, expected None. Pass sym=False."
         )
 
@@ -152,7 +155,9 @@ def exponential(
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Options]) -> Tensor:
     """exp(-((n - N / 2) / std)^2 / 2); ValueError unless std is positive."""
     if std <= 0:
-        raise ValueError(f"[gaussian] std: got {std}, expected more than 0. Pass a positive one.")
+        raise errors.ArgumentValueError(
+            f"[gaussian] std: got {std}, expected more than 0. Pass a positive one."
+        )
     return _window(
         "gaussian",
         M,
@@ -165,12 +170,14 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Op
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Unpack[Options]) -> Tensor:
     """A sum of cosines with coefficients `a`; TypeError or ValueError unless there are some."""
     if not isinstance(a, Iterable):
-        raise TypeError(
+        raise errors.ArgumentTypeError(
             f"[general_cosine] a: got {type(a).__name__}, expected a list of numbers. Put it into one."
         )
     coefficients = list(a)
     if not coefficients:
-        raise ValueError("[general_cosine] a: got no coefficients, expected one or more. Pass some.")
+        raise errors.ArgumentValueError(
+            "[general_cosine] a: got no coefficients, expected one or more. Pass some."
+        )
     return _sum_of_cosines("general_cosine", M, coefficients, sym, options)
 
 
