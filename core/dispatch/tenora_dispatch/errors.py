@@ -137,10 +137,10 @@ class BackendError(TenoraError, RuntimeError):
     """Anything wrong with a backend as a whole; the subclasses say what."""
 
     default_code = "backend"
+    names_op = False
 
 
 class BackendNotFoundError(BackendError, LookupError):
-    names_op = False
     """No backend of that name, or none for that device, is installed."""
 
     default_code = "backend_not_found"
@@ -198,10 +198,10 @@ class ConfigurationError(TenoraError, ValueError):
     """The user's `config.toml` or an environment variable cannot be understood."""
 
     default_code = "configuration"
+    names_op = False
 
 
 def _unknown(op: str) -> tuple[str, ...]:
-    names_op = False
     """Before the records are there."""
     return ()
 
