@@ -34,6 +34,8 @@ LAZY_ALLOWED: dict[str, str] = {
     "core/dispatch/tenora_dispatch/lifecycle.py": "loads the package of a requested backend",
     "core/frontend/tenora/__init__.py": "rooms that `import tenora` leaves out (PEP 562)",
     "core/frontend/tenora/utils/__init__.py": "utilities that most programs never ask for (PEP 562)",
+    "core/frontend/tenora/nn/__init__.py": "rarely used layers and nn.utils (PEP 562)",
+    "core/frontend/tenora/utils/progress_bar.py": "tqdm or rich, where installed, with the first bar on a terminal",
     "core/hooks/tenora_hooks/__init__.py": "pluggy comes with the first plugin (PEP 562)",
     "core/hooks/tenora_hooks/manager.py": "loads plugins, and pluggy with the first of them",
     "core/ops/tenora_ops/later.py": "a family of ops when one of its names is asked for",

@@ -284,7 +284,7 @@ def test_table_starts_normal_with_a_zero_row() -> None:
         (lambda: tenora.nn.Embedding(3, 2, padding_idx=3), AssertionError, "padding_idx"),
         (lambda: tenora.nn.Embedding(3, 2)(tenora.tensor([3])), IndexError, "out of bounds"),
         (lambda: tenora.nn.BCELoss()(tenora.ones(3), tenora.ones(4)), ValueError, "does not fit"),
-        (lambda: tenora.nn.L1Loss("median"), ValueError, "reduction"),
+        (lambda: tenora.nn.L1Loss(reduction="median"), ValueError, "reduction"),
         (lambda: tenora.nn.functional.one_hot(tenora.tensor([-1])), RuntimeError, "negative class"),
         (lambda: tenora.nn.functional.glu(tenora.ones(3)), RuntimeError, "odd size"),
         (lambda: tenora.nn.functional.softshrink(tenora.ones(3), -1.0), RuntimeError, "lambd"),

@@ -1,6 +1,19 @@
-"""Layers, containers and losses."""
+"""Layers, containers and losses.
 
-from . import functional, init
+Rarely used ones, and `nn.utils`, are loaded when they are first asked for (PEP 562).
+
+>>> import tenora
+>>> tenora.nn.Linear(2, 3)
+Linear(in_features=2, out_features=3, bias=True)
+"""
+
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from tenora_dispatch.errors import did_you_mean as _did_you_mean
+
+from . import functional, init, parameter
 from .activation import (
     GELU,
     LogSoftmax,
@@ -34,7 +47,7 @@ from .activation_pieces import (
     Threshold,
 )
 from .attention import MultiheadAttention
-from .container import ModuleList, Sequential
+from .container import Container, ModuleDict, ModuleList, Sequential
 from .conv import (
     Conv1d,
     Conv2d,
@@ -61,8 +74,8 @@ from .embedding import (
     EmbeddingBag,
 )
 from .fractional import FractionalMaxPool2d, FractionalMaxPool3d
-from .linear import Flatten, Identity, Linear
-from .loss import CrossEntropyLoss, MSELoss, NLLLoss
+from .linear import Flatten, Identity, Linear, Unflatten
+from .loss import CrossEntropyLoss, MSELoss, NLLLoss, NLLLoss2d
 from .loss_elements import (
     BCELoss,
     BCEWithLogitsLoss,
@@ -90,6 +103,7 @@ from .normalisation import (
     BatchNorm1d,
     BatchNorm2d,
     BatchNorm3d,
+    CrossMapLRN2d,
     GroupNorm,
     InstanceNorm1d,
     InstanceNorm2d,
@@ -99,6 +113,7 @@ from .normalisation import (
     RMSNorm,
 )
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
+from .parameter_container import ParameterDict, ParameterList
 from .pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -144,6 +159,27 @@ from .spatial import (
     ZeroPad2d,
     ZeroPad3d,
 )
+
+if _TYPE_CHECKING:
+    from . import modules, parallel
+    from .adaptive import AdaptiveLogSoftmaxWithLoss
+    from .lazy import (
+        LazyBatchNorm1d,
+        LazyBatchNorm2d,
+        LazyBatchNorm3d,
+        LazyConv1d,
+        LazyConv2d,
+        LazyConv3d,
+        LazyConvTranspose1d,
+        LazyConvTranspose2d,
+        LazyConvTranspose3d,
+        LazyInstanceNorm1d,
+        LazyInstanceNorm2d,
+        LazyInstanceNorm3d,
+        LazyLinear,
+    )
+    from .parallel import DataParallel
+    from .synchronised import SyncBatchNorm
 
 __all__ = [
     "CELU",
@@ -278,4 +314,56 @@ __all__ = [
     "ZeroPad3d",
     "functional",
     "init",
+    "AdaptiveLogSoftmaxWithLoss",
+    "Container",
+    "CrossMapLRN2d",
+    "DataParallel",
+    "ModuleDict",
+    "NLLLoss2d",
+    "ParameterDict",
+    "ParameterList",
+    "SyncBatchNorm",
+    "Unflatten",
+    "modules",
+    "parallel",
+    "parameter",
+    "LazyBatchNorm1d",
+    "LazyBatchNorm2d",
+    "LazyBatchNorm3d",
+    "LazyConv1d",
+    "LazyConv2d",
+    "LazyConv3d",
+    "LazyConvTranspose1d",
+    "LazyConvTranspose2d",
+    "LazyConvTranspose3d",
+    "LazyInstanceNorm1d",
+    "LazyInstanceNorm2d",
+    "LazyInstanceNorm3d",
+    "LazyLinear",
 ]
+
+_LAZY_MODULES = ("modules", "parallel", "utils")
+#: Names and the files that hold them.
+_LAZY = {
+    "AdaptiveLogSoftmaxWithLoss": "adaptive",
+    "DataParallel": "parallel",
+    "SyncBatchNorm": "synchronised",
+    **{name: "lazy" for name in __all__ if name.startswith("Lazy")},
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY_MODULES:
+        return _import_module(f".{name}", __name__)
+    if name in _LAZY:
+        return globals().setdefault(name, getattr(_import_module(f".{_LAZY[name]}", __name__), name))
+    raise AttributeError(
+        f"[tenora.nn] module attribute: got {name!r}, expected a name that nn has. Check the name."
+        + _did_you_mean(name, __all__),
+        name=name,
+        obj=None,  # else a traceback adds the interpreter's own suggestion
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

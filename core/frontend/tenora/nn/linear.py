@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .. import creation
@@ -94,3 +96,30 @@ class Flatten(Module):
     def extra_repr(self) -> str:
         """Arguments for the repr."""
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
+
+
+class Unflatten(Module):
+    """Splits dimension `dim` into several, of sizes `unflattened_size`; one of them may be -1.
+
+    >>> import tenora
+    >>> tenora.nn.Unflatten(1, (2, 3))(tenora.zeros(5, 6)).shape
+    tenora.Size([5, 2, 3])
+    """
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        if not isinstance(dim, int) or not all(isinstance(size, int) for size in unflattened_size):
+            raise errors.ArgumentTypeError(
+                f"[Unflatten] got dim {dim!r} and sizes {unflattened_size!r}, expected whole numbers: tensors have no "
+                "names of dims. Pass the number of the dim."
+            )
+        self.dim = dim
+        self.unflattened_size = unflattened_size
+
+    def forward(self, input: Tensor) -> Tensor:
+        """`input.unflatten(dim, unflattened_size)`."""
+        return tenora_ops.unflatten(input, self.dim, tuple(self.unflattened_size))
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
+
 import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from . import functional
+from .functional_loss import _reduction as legacy_reduction
 from .module import Module
 
 
 class Loss(Module):
-    """What losses share: the name of the reduction, which the constructor checks."""
+    """What losses share: the name of the reduction, which the constructor checks.
+
+    `size_average` and `reduce` are PyTorch's old way to say it; a warning names the new one.
+    """
 
     reductions: tuple[str, ...] = ("none", "mean", "sum")
 
-    def __init__(self, reduction: str = "mean") -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__()
+        reduction = legacy_reduction(size_average, reduce, reduction)
         if reduction not in self.reductions:
             raise errors.ArgumentValueError(
                 f"[{type(self).__name__}] reduction: got {reduction!r}, expected one of {', '.join(self.reductions)}."
@@ -38,19 +47,37 @@ class MSELoss(Loss):
         return tenora_ops.mse_loss(input, target, reduction=self.reduction)
 
 
-class NLLLoss(Loss):
+class WeightedLoss(Loss):
+    """What losses with weights share: the buffer `weight`, or None."""
+
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.register_buffer("weight", weight)
+
+
+class NLLLoss(WeightedLoss):
     """Negative log-likelihood of class numbers under log-probabilities.
 
     `input` (N, C, ...), `target` (N, ...) int64; `weight` (C) is a buffer; entries of `ignore_index` do not count.
     """
 
-    weight: Tensor | None
-
     def __init__(
-        self, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
-        super().__init__(reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -58,7 +85,7 @@ class NLLLoss(Loss):
         return tenora_ops.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
 
 
-class CrossEntropyLoss(NLLLoss):
+class CrossEntropyLoss(WeightedLoss):
     """`nn.functional.cross_entropy`: logits (N, C, ...) against class numbers (N, ...) or probabilities (N, C, ...).
 
     >>> import tenora
@@ -69,12 +96,14 @@ class CrossEntropyLoss(NLLLoss):
     def __init__(
         self,
         weight: Tensor | None = None,
-        *,
+        size_average: bool | None = None,
         ignore_index: int = -100,
+        reduce: bool | None = None,
         reduction: str = "mean",
         label_smoothing: float = 0.0,
     ) -> None:
-        super().__init__(weight, ignore_index=ignore_index, reduction=reduction)
+        super().__init__(weight, size_average, reduce, reduction)
+        self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -87,3 +116,18 @@ class CrossEntropyLoss(NLLLoss):
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
         )
+
+
+class NLLLoss2d(NLLLoss):
+    """An old name of `NLLLoss`; a FutureWarning says so."""
+
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        warnings.warn("[NLLLoss2d] is PyTorch's old name: use NLLLoss.", FutureWarning, stacklevel=2)
+        super().__init__(weight, size_average, ignore_index, reduce, reduction)

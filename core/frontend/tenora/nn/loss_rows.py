@@ -16,8 +16,14 @@ from .loss import Loss
 class CosineEmbeddingLoss(Loss):
     """1 - cos where the target is 1, max(0, cos - `margin`) where it is -1."""
 
-    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        margin: float = 0.0,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
     def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
@@ -31,9 +37,15 @@ class MultiMarginLoss(Loss):
     weight: Tensor | None
 
     def __init__(
-        self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, *, reduction: str = "mean"
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         if p not in (1, 2):
             raise errors.ArgumentValueError(f"[MultiMarginLoss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
         if weight is not None and weight.ndim != 1:
@@ -65,8 +77,14 @@ class MultiLabelSoftMarginLoss(Loss):
 
     weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, *, reduction: str = "mean") -> None:
-        super().__init__(reduction)
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+    ) -> None:
+        super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -83,10 +101,11 @@ class TripletMarginLoss(Loss):
         p: float = 2.0,
         eps: float = 1e-6,
         swap: bool = False,
-        *,
+        size_average: bool | None = None,
+        reduce: bool | None = None,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(size_average, reduce, reduction)
         if margin <= 0:
             raise errors.ArgumentValueError(
                 f"[TripletMarginLoss] margin: got {margin}, expected more than 0. Choose a positive number."
@@ -114,7 +133,7 @@ class TripletMarginWithDistanceLoss(Loss):
         swap: bool = False,
         reduction: str = "mean",
     ) -> None:
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         if margin <= 0:
             raise errors.ArgumentValueError(
                 f"[TripletMarginWithDistanceLoss] margin: got {margin}, expected more than 0."
@@ -148,7 +167,7 @@ class CTCLoss(Loss):
     """
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
-        super().__init__(reduction)
+        super().__init__(reduction=reduction)
         self.blank = blank
         self.zero_infinity = zero_infinity
 

@@ -37,6 +37,7 @@ class _Statistics(Module):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
     ranks: tuple[int, ...] = ()
+    _version = 2  # from 2 on, num_batches_tracked is in the state
 
     def __init__(
         self,
@@ -80,6 +81,12 @@ class _Statistics(Module):
         """Weight 1, bias 0, fresh statistics."""
         self.reset_running_stats()
         _start(self)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, *lists: Any) -> None:
+        key = f"{prefix}num_batches_tracked"
+        if (local_metadata.get("version") or 1) < 2 and self.num_batches_tracked is not None:
+            state_dict.setdefault(key, self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists)
 
     def _check_rank(self, input: Tensor) -> None:
         if input.ndim not in self.ranks:
@@ -333,9 +340,9 @@ class RMSNorm(Module):
         if self.weight is not None:
             init.ones_(self.weight)
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Normalises the last dims of `input`."""
-        return tenora_ops.rms_norm(input, self.normalized_shape, self.weight, self.eps)
+    def forward(self, x: Tensor) -> Tensor:
+        """Normalises the last dims of `x`."""
+        return tenora_ops.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
         """Arguments for the repr."""
@@ -359,3 +366,20 @@ class LocalResponseNorm(Module):
     def extra_repr(self) -> str:
         """Arguments for the repr."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(LocalResponseNorm):
+    """Local response normalisation as (Lua) Torch had it, of (N, C, H, W).
+
+    It is `LocalResponseNorm` if `size` is odd.
+    The window of an even `size` has `size - 1` channels here, and the sum is still divided by `size`.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__(size, alpha, beta, k)
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises `input` (N, C, H, W)."""
+        width = 2 * ((self.size - 1) // 2) + 1
+        alpha = self.alpha * width / self.size
+        return tenora_ops.local_response_norm(input, width, alpha, self.beta, self.k)
