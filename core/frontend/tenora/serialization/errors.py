@@ -1,0 +1,74 @@
+"""What `save` and `load` raise.
+
+- Readers raise `Unreadable`, which knows nothing of the file's name; `load` turns it, and whatever else a hostile
+  file provokes, into a `FileError` that names the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+from collections.abc import Iterator
+
+from tenora_dispatch.errors import ArgumentTypeError, TenoraError
+
+DAMAGED = "The file is damaged or was written by something else: take another copy of it."
+
+
+class FileError(TenoraError, RuntimeError):
+    """A file that cannot be read: damaged, cut off, of another kind, or of a device that is not there.
+
+    >>> import io, tenora
+    >>> try:
+    ...     tenora.load(io.BytesIO(b"nothing"))
+    ... except tenora.serialization.FileError as error:
+    ...     print(error.code)
+    file
+    """
+
+    default_code = "file"
+
+
+class UnsafeFileError(FileError, pickle.UnpicklingError):
+    """A file that names something which `load` runs or builds only when told to."""
+
+    default_code = "unsafe_file"
+
+
+class RefusedValueError(ArgumentTypeError):
+    """A value that `save` does not write; the text says where it lies and what to save instead."""
+
+    default_code = "refused_value"
+
+
+class Unreadable(Exception):
+    """What is wrong with a file, before its name is known."""
+
+    def __init__(self, got: str, expected: str, advice: str = DAMAGED, unsafe: bool = False) -> None:
+        super().__init__(got)
+        self.got, self.expected, self.advice, self.unsafe = got, expected, advice, unsafe
+
+    def named(self, name: str) -> FileError:
+        """The error that the user sees."""
+        kind = UnsafeFileError if self.unsafe else FileError
+        return kind(f"[load] {name}: got {self.got}, expected {self.expected}. {self.advice}")
+
+
+def refused(got: str, advice: str) -> Unreadable:
+    """A name or feature in a file that is not among those that are read."""
+    return Unreadable(got, "tensors, containers, numbers and text", advice, unsafe=True)
+
+
+class Foreign(Exception):
+    """Carries an exception of code that is not ours past what turns errors into `FileError`."""
+
+
+@contextlib.contextmanager
+def foreign() -> Iterator[None]:
+    """For calls of the user's functions and of pickles that are trusted: what they raise reaches the user as it is."""
+    try:
+        yield
+    except Unreadable:
+        raise
+    except Exception as error:
+        raise Foreign from error

@@ -1,0 +1,71 @@
+"""Classes and functions that the user vouches for, beyond those that every file may name.
+
+They are found by module and name in files that PyTorch wrote, and called as the file says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+_Entry = Callable[..., Any] | tuple[Callable[..., Any], str]
+_added: dict[str, Any] = {}
+
+
+def _name(entry: _Entry) -> tuple[str, Any]:
+    if isinstance(entry, tuple):
+        return entry[1], entry[0]
+    return f"{entry.__module__}.{entry.__qualname__}", entry
+
+
+def add_safe_globals(safe_globals: Iterable[_Entry]) -> None:
+    """Lets `load` use these classes and functions, or (callable, "module.name") pairs, with `weights_only=True`.
+
+    >>> import fractions, tenora
+    >>> tenora.serialization.add_safe_globals([fractions.Fraction])
+    >>> tenora.serialization.get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    >>> tenora.serialization.clear_safe_globals()
+    """
+    _added.update(_name(entry) for entry in safe_globals)
+
+
+def get_safe_globals() -> list[Any]:
+    """What was added."""
+    return list(_added.values())
+
+
+def clear_safe_globals() -> None:
+    """Takes back all that was added."""
+    _added.clear()
+
+
+class safe_globals:
+    """Adds classes and functions for the length of a `with` block.
+
+    >>> import fractions, tenora
+    >>> with tenora.serialization.safe_globals([fractions.Fraction]):
+    ...     len(tenora.serialization.get_safe_globals())
+    1
+    """
+
+    def __init__(self, safe_globals: Iterable[_Entry]) -> None:
+        self._entries = list(safe_globals)
+
+    def __enter__(self) -> None:
+        self._before = dict(_added)
+        add_safe_globals(self._entries)
+
+    def __exit__(self, *exception: object) -> None:
+        _added.clear()
+        _added.update(self._before)
+
+
+def find_added(name: str) -> Any:
+    """What was added under a name; None where nothing was."""
+    return _added.get(name)
+
+
+def is_added(value: Any) -> bool:
+    """Whether exactly this was added."""
+    return any(each is value for each in _added.values())
