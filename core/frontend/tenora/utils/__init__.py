@@ -13,7 +13,7 @@ from typing import Any as _Any
 
 _MODULES = ("data", "hooks")
 # Functions and the modules that hold them; a module of the function's own name would take its place here.
-_FUNCTIONS: dict[str, str] = {}
+_FUNCTIONS = {"progress": "progress_bar"}
 
 
 def __getattr__(name: str) -> _Any:

@@ -35,7 +35,7 @@ def _tell_of_workers(num_workers: int) -> None:
         warnings.warn(
             f"[DataLoader] num_workers={num_workers}: loading in worker processes is not there yet, so data is loaded "
             "in this process. The batches and their order are the same.",
-            stacklevel=4,
+            stacklevel=3,
         )
 
 

@@ -48,11 +48,11 @@ class LoaderIterator(Iterator[Any]):
             warnings.warn(
                 f"[DataLoader] pin_memory_device={loader.pin_memory_device!r} is ignored: memory is pinned for the "
                 "accelerator there is",
-                stacklevel=5,
+                stacklevel=6,
             )
         accelerator = _accelerator()
         if accelerator is None:
-            warnings.warn("[DataLoader] pin_memory=True has no effect: there is no accelerator", stacklevel=5)
+            warnings.warn("[DataLoader] pin_memory=True has no effect: there is no accelerator", stacklevel=6)
         return accelerator
 
     def _reset(self, loader: DataLoader[Any]) -> None:
