@@ -3,7 +3,8 @@
 - `_Gate` passes tensors on as they are; its backward shows the gradients to a function that may change them.
 - One gate stands before the forward and one after it. The gate after runs first in backward: it keeps the gradients
   of the outputs (pre-hooks may replace them); the gate before then has the gradients of the inputs.
-- Hooks see one entry per positional argument or output, None where it is no tensor or has no gradient.
+- Hooks see one entry per positional argument or output, None where it is no tensor. An output without a gradient is
+  None too, an input without one has zeros: as in PyTorch.
 """
 
 from __future__ import annotations
@@ -25,15 +26,20 @@ class _Gate(Function):
     """The identity; `function(gradients)` gives what backward hands on."""
 
     @staticmethod
-    def forward(ctx: Any, function: Callable[[Gradients], Gradients], *tensors: Tensor) -> tuple[Tensor, ...]:
+    def forward(
+        ctx: Any, function: Callable[[Gradients], Gradients], zeros: bool, *tensors: Tensor
+    ) -> tuple[Tensor, ...]:
         ctx.function = function
-        ctx.set_materialize_grads(False)
-        ctx.mark_non_differentiable(*(tensor for tensor in tensors if not tensor.requires_grad))
-        return tuple(tensor.view_as(tensor) for tensor in tensors)
+        ctx.set_materialize_grads(zeros)
+        passed = tuple(tensor.view_as(tensor) for tensor in tensors)
+        ctx.mark_non_differentiable(
+            *(new for new, tensor in zip(passed, tensors, strict=True) if not tensor.requires_grad)
+        )
+        return passed
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
-        return None, *ctx.function(gradients)
+        return None, None, *ctx.function(gradients)
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
@@ -48,9 +54,11 @@ class _Passage:
         self.places = [place for place, value in enumerate(values) if isinstance(value, Tensor)]
         self.open = is_grad_enabled() and any(values[place].requires_grad for place in self.places)
 
-    def through(self, values: tuple[Any, ...], function: Callable[[Gradients], Gradients]) -> tuple[Any, ...]:
+    def through(
+        self, values: tuple[Any, ...], function: Callable[[Gradients], Gradients], zeros: bool
+    ) -> tuple[Any, ...]:
         passed = list(values)
-        results = _Gate.apply(function, *(values[place] for place in self.places))
+        results = _Gate.apply(function, zeros, *(values[place] for place in self.places))
         for place, tensor in zip(self.places, results, strict=True):
             passed[place] = tensor
         return type(values)(*passed) if hasattr(values, "_fields") else tuple(passed)
@@ -86,7 +94,7 @@ class BackwardHooks:
         if not passage.open:
             return args
         self._inputs = passage
-        return passage.through(args, self._on_inputs)
+        return passage.through(args, self._on_inputs, zeros=True)
 
     def leave(self, result: Any) -> Any:
         """The result, with a gate behind it if it needs a gradient."""
@@ -95,7 +103,7 @@ class BackwardHooks:
         if not passage.open:
             return result
         self._outputs = passage
-        passed = passage.through(values, self._on_outputs)
+        passed = passage.through(values, self._on_outputs, zeros=False)
         return passed if isinstance(result, tuple) else passed[0]
 
     def _replaced(self, old: Gradients, changed: Any, what: str) -> Gradients:
