@@ -89,7 +89,6 @@ LISTED: dict[tuple[str, str], str] = {
     ),
     ("square", "bool"): "PyTorch's square of bool is int64; that of a product stays bool",
     ("local_response_norm", "int64"): "PyTorch's mean of squares of int64 is cut to a whole number",
-    **each(["logcumsumexp"], COMPLEX, "PyTorch orders complex numbers by their real part"),
     ("linspace", "uint8"): "PyTorch counts unsigned numbers down by a step that wraps",
 }
 

@@ -1,6 +1,8 @@
 // Structural plans that move elements: cat, stack, pad, clone,
 // contiguous, to, reshape, flatten. Copies and windows only.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "internal.h"
 #include "tenora/ring.h"
@@ -118,6 +120,25 @@ Scalar pad_value(Call& c) {
     return Scalar::from_float(0);
 }
 
+// As PyTorch, to which the value is always a float: an unsigned dtype takes no negative one, and a finite one
+// stays finite. The exact value is written all the same.
+void check_pad_value(std::string_view op, const Scalar& value, DType dtype) {
+    Scalar told = value;
+    if (value.kind == Scalar::Kind::Int && !value.wide && value.i < 0 && info(dtype).dl.code == 1)
+        told = Scalar::from_float(double(value.i));
+    check_range(op, told, dtype);
+    double largest = dtype == DType::F16                          ? 65504.0
+                     : dtype == DType::BF16                       ? 0x1.fep127
+                     : dtype == DType::F32 || dtype == DType::C64 ? double(std::numeric_limits<float>::max())
+                                                                  : std::numeric_limits<double>::infinity();
+    if (std::isfinite(value.real()) && std::abs(value.real()) > largest && !is_integral(dtype) &&
+        dtype != DType::Bool)
+        fail(ErrorKind::Runtime, "value", op,
+             text("value cannot be converted to ", dtype, " without overflow: got ",
+                  std::to_string(value.real()), ", expected at most ", std::to_string(largest),
+                  ". Use a wider dtype."));
+}
+
 // Pairs from the last dimension backwards, (before, after); negative amounts crop.
 void pad(Call& c) {
     Tensor* x = tensor_in(c.infer, 0, "input");
@@ -150,7 +171,7 @@ void pad(Call& c) {
     }
     if (!covers) {
         Scalar value = pad_value(c);
-        check_range(c.op.display(), value, out->dtype);
+        check_pad_value(c.op.display(), value, out->dtype);
         fill(out, value);
     }
     LocalView source, target;

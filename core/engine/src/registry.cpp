@@ -41,6 +41,7 @@ const FastRule fast_rules[] = {
     {"promote", TNR_MASK_ALL, DType::None},
     {"promote_no_bool", TNR_MASK_ALL & ~kBool, DType::None},
     {"promote_float", kFloats, DType::None},
+    {"promote_quotient", kFloats, DType::None},
     {"promote_float_real", kFloats & ~TNR_MASK_COMPLEX, DType::None},
     {"promote_real", TNR_MASK_ALL & ~TNR_MASK_COMPLEX, DType::None},
     {"promote_bounds", kFloats & ~TNR_MASK_COMPLEX, DType::None},

@@ -132,6 +132,14 @@ void promote_float(Infer& c) {
     finish(c, d, d);
 }
 
+// addcdiv: what integers would give is left open, as in PyTorch.
+void promote_quotient(Infer& c) {
+    for (size_t i : {size_t(1), size_t(2)})
+        if (Tensor* t = c.in[i].tensor; !t || is_differentiable(t->dtype)) return promote_float(c);
+    refuse_dtype(c, c.in[2].tensor->dtype, "a floating or complex type in one of tensor1 and tensor2",
+                 "Cast one with .to(tenora.float32).");
+}
+
 // A distance or a loss: real, of real and of complex numbers.
 void promote_modulus(Infer& c) {
     DType d = floated(promoted(c));
@@ -370,6 +378,7 @@ const RuleName table[] = {
     {"div", div_rule},
     {"pow", pow_rule},
     {"abs", abs_rule},
+    {"promote_quotient", promote_quotient},
     {"same", same_rule},
     {"first", same_rule},
     {"same_all", same_all},

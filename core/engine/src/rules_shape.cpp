@@ -15,6 +15,17 @@ void same(Infer& c) {
     all_outputs_like_first(c);
 }
 
+// One number for all elements, or one per channel, which are dim 1 (a vector has one).
+void prelu(Infer& c) {
+    Tensor *x = first_tensor(c), *w = tensor_in(c, 1, "weight");
+    int64_t channels = x->rank() > 1 ? x->shape()[1] : 1;
+    if (w->rank() > 1 || (w->numel != 1 && w->numel != channels))
+        refuse(c, ErrorKind::Runtime, "shape", "weight does not fit: got ", describe(w), " for input ",
+               describe(x), ", expected one number, or one for each of ", channels,
+               " channels. Check num_parameters.");
+    same(c);
+}
+
 void matrices(Infer& c) {
     Tensor* x = first_tensor(c);
     if (x->rank() < 2)
@@ -284,6 +295,7 @@ const RuleName table[] = {
     {"nll_loss", nll_loss},
     {"reduce_nonempty", reduce_nonempty},
     {"matrices", matrices},
+    {"prelu", prelu},
     {"moments", moments},
     {"norm", norm},
     {"layer_norm", layer_norm},

@@ -324,7 +324,7 @@ void adaptive_pool(Infer& c) {
     Rule r{c, text(kLargest ? "adaptive_max_pool" : "adaptive_avg_pool", N, "d")};
     std::span<const int64_t> x = r.input(0, N);
     expect_floating(r, tensor_in(c, 0, "input"));
-    Sizes<N> out = r.spread<N>(0, "output_size", 1);
+    Sizes<N> out = r.spread<N>(0, "output_size", 0);
     for (int i = 0; i < (kLargest ? 2 : 1); ++i) r.give(i, x.first(x.size() - size_t(N)), {}, out);
     c.work = double(first_tensor(c)->numel) / 2;
 }
@@ -332,7 +332,7 @@ void adaptive_pool(Infer& c) {
 template <int N>
 void adaptive_avg_pool_backward(Infer& c) {
     Rule r{c, text("adaptive_avg_pool", N, "d")};
-    std::span<const int64_t> g = r.input(0, N), x = r.input(1, N);
+    std::span<const int64_t> g = tensor_in(c, 0, "grad")->shape(), x = r.input(1, N);  // g may be empty
     size_t kept = x.size() - size_t(N);
     if (g.size() != x.size() || !std::equal(x.begin(), x.begin() + std::ptrdiff_t(kept), g.begin()))
         r.refuse("gradient does not fit: got ", Tuple{g}, " for input ", Tuple{x},

@@ -190,6 +190,7 @@ def _prelu_oracle(x: Any, weight: Any) -> Any:
 prelu = op(
     "prelu(input: Tensor, weight: Tensor) -> Tensor",
     family=ACTIVATION,
+    shape="prelu",
     samples=_prelu_rows,
     composite=_prelu,
     oracle=_prelu_oracle,

@@ -22,7 +22,7 @@ from tenora_ops.adaptive_cases import (
     unpool_samples,
     unpooled,
 )
-from tenora_ops.formula import ops
+from tenora_ops.formula import max_number, ops
 from tenora_ops.pool import DISTINCT, max_pool_vjp
 from tenora_ops.record import Family, op
 from tenora_ops.samples import NUMBERS, REALS
@@ -39,9 +39,10 @@ class Regions:
     def __init__(self, like: Any, size: Any, out: Any, ones: int) -> None:
         """`ones`: how many dims follow the pooled one."""
         numbers = ops.arange(0, out, 1, device=like.device)
-        starts = ops.floor_divide(numbers * size, out)
-        ends = ops.floor_divide((numbers + 1) * size + (out - 1), out)
-        self.longest = (size + out - 1) // out + 1
+        parts = max_number(out, 1)  # no windows at all are none of a whole dim
+        starts = ops.floor_divide(numbers * size, parts)
+        ends = ops.floor_divide((numbers + 1) * size + (parts - 1), parts)
+        self.longest = (size + parts - 1) // parts + 1
         reach = ops.reshape(starts, (out, 1)) + ops.arange(0, self.longest, 1, device=like.device)
         tail = [1] * ones
         self.counts = ops.reshape(ops.lt(reach, ops.reshape(ends, (out, 1))), (out, self.longest, *tail))

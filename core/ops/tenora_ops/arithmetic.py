@@ -152,7 +152,24 @@ div = op(
     inplace=True,
     out=True,
     operator="truediv",
-    aliases=("divide", "true_divide"),
+    aliases=("divide",),
+)
+
+true_divide = op(  # not an alias: it takes no rounding_mode
+    "true_divide(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
+    family=BINARY,
+    dtype="promote_float",
+    dtypes=NUMBERS,
+    domain=NONZERO,
+    composite=lambda a, b: ops.div(a, b),
+    tolerance="few_ulp",
+    oracle=lambda a, b: np.true_divide(a, b),
+    doc="Quotient, element by element; of integers: a floating number.",
+    example="tenora.true_divide(tenora.tensor([1, 2]), 3)",
+    method=True,
+    inplace=True,
+    out=True,
+    renames="div",
 )
 
 neg = op(

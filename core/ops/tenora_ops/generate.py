@@ -174,9 +174,9 @@ def _method_names() -> dict[str, list[Record]]:
         for name in (entry.method_name, entry.inplace_name):
             if name:
                 groups.setdefault(name, []).append(entry)
-                mark = "_" if name == entry.inplace_name else ""
-                for alias in entry.aliases:
-                    groups.setdefault(alias + mark, []).append(entry)
+    for name, group in tuple(groups.items()):  # an alias names all overloads
+        mark = "_" if name == group[0].inplace_name else ""
+        groups.update({alias + mark: group for alias in group[0].aliases})
     return groups
 
 

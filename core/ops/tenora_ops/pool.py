@@ -223,7 +223,8 @@ def _lp_pool(n: int) -> Callable[..., Any]:
     def formula(x: Any, norm_type: Any, kernel_size: Any, stride: Any, ceil_mode: bool) -> Any:
         average = getattr(ops, f"avg_pool{n}d")
         mean = average(ops.pow(x, norm_type), kernel_size, stride, 0, ceil_mode)
-        total = ops.relu(ops.abs(mean)) * product(items(kernel_size, n))
+        # 0 has a gradient of 0, as PyTorch's relu gives it one; NaN keeps its own.
+        total = ops.where(ops.eq(mean, 0), 0, ops.abs(mean)) * product(items(kernel_size, n))
         return ops.pow(ops.sign(mean) * total, 1 / norm_type)
 
     return formula

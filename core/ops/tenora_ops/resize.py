@@ -34,6 +34,9 @@ MODES: dict[str, int | None] = {
 }
 CUBIC = -0.75  # the parameter of Keys' kernel (1981) that PyTorch and image libraries use
 LARGEST = 1 << 24  # a dim beyond it has more positions than float32 tells apart
+MOVING = ("nearest", "nearest-exact")
+#: Integer dtype -> the modes that round to it; all others have those that only move elements.
+WHOLE = {_engine.uint8: (*MOVING, "bilinear", "bicubic")}
 Taps = list[tuple[list[int], list[float]]]
 
 
@@ -223,6 +226,13 @@ def _interpolate(
     if max(out) > LARGEST:
         raise errors.OperationError(
             f"[interpolate] the result is too large: got {tuple(out)}, expected at most {LARGEST} per dim. Resize less."
+        )
+    if not (
+        input.dtype.is_floating_point or input.dtype.is_complex or mode in WHOLE.get(input.dtype, MOVING)
+    ):
+        raise errors.NotImplementedOperationError(
+            f"[interpolate] dtype not supported: got {input.dtype} in mode '{mode}', expected a floating type. "
+            "Cast with .to(tenora.float32), or use mode 'nearest'."
         )
     if mode == "area":
         return getattr(ops, f"adaptive_avg_pool{len(out)}d")(input, out)

@@ -177,12 +177,35 @@ cummin = op(
 )
 
 
+def _complex_logcumsumexp(input: Any, dim: int) -> Any:
+    """One element after the other, as in PyTorch: the branch of each logarithm is that of its larger operand."""
+    if not input.ndim:
+        return ops.select(_complex_logcumsumexp(ops.reshape(input, (1,)), 0), 0, 0)
+    if not input.numel():
+        return ops.clone(input)
+    shape = [1 if i == dim else size for i, size in enumerate(input.shape)]
+    total = ops.full(shape, -math.inf, dtype=input.dtype, device=input.device)
+    found = []
+    for i in range(input.shape[dim]):
+        other = ops.narrow(input, dim, i, 1)
+        first = ops.logical_or(ops.gt(ops.real(total), ops.real(other)), ops.eq(ops.real(other), -math.inf))
+        larger, smaller = ops.where(first, total, other), ops.where(first, other, total)
+        nothing = ops.eq(ops.real(smaller), -math.inf)
+        more = ops.log1p(ops.exp(ops.where(nothing, 0, smaller - larger)))
+        total = ops.where(nothing, larger, larger + more)
+        found.append(total)
+    return ops.cat(found, dim)
+
+
 def _logcumsumexp(input: Any, dim: int) -> Any:
     dim = wrap_dim("logcumsumexp", dim, input.ndim)
+    if input.dtype.is_complex:
+        return _complex_logcumsumexp(input, dim)
     if not input.dtype.is_floating_point:
         name = str(input.dtype).rsplit(".", 1)[-1]
         raise errors.OperationError(
-            f"[logcumsumexp] dtype not supported: got {name}, expected a floating type. Cast with .to(tenora.float32)."
+            f"[logcumsumexp] dtype not supported: got {name}, expected a floating or complex type. Cast with "
+            ".to(tenora.float32)."
         )
     (found,) = doubling((input,), dim, lambda a, b: (ops.logaddexp(a[0], b[0]),))
     return found

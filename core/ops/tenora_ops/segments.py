@@ -129,7 +129,11 @@ def _segment_reduce(
         )
         counts = ops.clamp_min(ops.reshape(lengths, (*lengths.shape, *[1] * trail)), 1)
         return total / ops.to(counts, data.dtype)
-    found = ops.scatter_reduce(base, axis, index, data, kind, include_self=given)
+    chosen = given and reduce in ("max", "min")
+    found = ops.scatter_reduce(base, axis, index, data, kind, include_self=given and not chosen)
+    if chosen:  # an element that equals the initial value has the gradient
+        better = ops.gt(base, found) if reduce == "max" else ops.lt(base, found)
+        found = ops.where(ops.logical_or(better, ops.isnan(base)), base, found)
     return found if slots == count else ops.contiguous(ops.narrow(found, axis, 0, count))
 
 

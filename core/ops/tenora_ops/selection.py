@@ -116,12 +116,26 @@ masked_fill = op(
     inplace=True,
 )
 
+
+def _lerp(a: Any, b: Any, w: Any) -> Any:
+    """From the nearer end, as PyTorch: exact at both ends."""
+    if not is_number(w) and is_complex(w) and not (is_complex(a) or is_complex(b)):
+        raise errors.OperationError(
+            "[lerp] weight does not fit: got a complex number for real tensors, expected a real one. Cast the tensors "
+            "first."
+        )
+    if is_number(w):
+        w = ops.full((), w, dtype=a.dtype, device=a.device)
+    near = ops.lt(ops.abs(w), 0.5)
+    return ops.where(near, a, b) + ops.where(near, w, w - 1) * (b - a)
+
+
 lerp = op(
     "lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor",
     family=BINARY,
     dtypes=FLOATING,
     samples=weights,
-    composite=lambda a, b, w: a + w * (b - a),
+    composite=_lerp,
     vjp=lambda g, a, b, w, r: (
         sum_to(g * conj(1 - w), a),
         sum_to(g * conj(w), b),
@@ -129,7 +143,7 @@ lerp = op(
     ),
     tolerance="few_ulp",
     oracle=lambda a, b, w: a * (1 - w) + b * w,
-    doc="input + weight * (end - input).",
+    doc="input + weight * (end - input), computed from the end that is nearer.",
     example="tenora.lerp(tenora.tensor([0.0, 2.0]), tenora.tensor([4.0, 4.0]), 0.25)",
     method=True,
     inplace=True,
@@ -159,7 +173,7 @@ addcmul = op(
 addcdiv = op(
     "addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor",
     family=BINARY,
-    dtype="promote_float",
+    dtype="promote_quotient",
     dtypes=FLOATING,
     domain=NONZERO,
     samples=three,

@@ -288,7 +288,9 @@ def _corrcoef(input: Any) -> Any:
         return found / found
     root = ops.sqrt(ops.real(ops.diagonal(found)) if found.dtype.is_complex else ops.diagonal(found))
     found = found / ops.unsqueeze(root, 1) / ops.unsqueeze(root, 0)
-    return found if found.dtype.is_complex else ops.clamp(found, -1, 1)
+    if not found.dtype.is_complex:
+        return ops.clamp(found, -1, 1)
+    return ops.complex(ops.clamp(ops.real(found), -1, 1), ops.clamp(ops.imag(found), -1, 1))
 
 
 def _correlation(x: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tenora_ops
 from tenora_engine import Tensor
 
+from . import functional
 from .module import Module
 
 
@@ -62,14 +63,16 @@ class GELU(Module):
 
 
 class Softmax(Module):
-    """`exp(x) / sum(exp(x))` along `dim`."""
+    """`exp(x) / sum(exp(x))` along `dim`; without one, `functional.softmax` chooses it and warns."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
+        if self.dim is None:
+            return functional.softmax(input, None, 4)
         return tenora_ops.softmax(input, self.dim)
 
     def extra_repr(self) -> str:
@@ -78,14 +81,16 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    """`log(softmax(x))` along `dim`, computed without overflow."""
+    """`log(softmax(x))` along `dim`, computed without overflow; without one as `Softmax`."""
 
-    def __init__(self, dim: int) -> None:
+    def __init__(self, dim: int | None = None) -> None:
         super().__init__()
         self.dim = dim
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
+        if self.dim is None:
+            return functional.log_softmax(input, None, 4)
         return tenora_ops.log_softmax(input, self.dim)
 
     def extra_repr(self) -> str:

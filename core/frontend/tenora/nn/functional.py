@@ -13,7 +13,7 @@ from typing import Any
 import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
-from tenora_ops import gelu, layer_norm, log_softmax, sigmoid, softmax, softplus, tanh
+from tenora_ops import gelu, layer_norm, sigmoid, softplus, tanh
 
 from .functional_activation import (
     celu,
@@ -26,6 +26,7 @@ from .functional_activation import (
     hardtanh_,
     leaky_relu,
     leaky_relu_,
+    log_softmax,
     mish,
     relu,
     relu6,
@@ -35,6 +36,7 @@ from .functional_activation import (
     selu,
     selu_,
     silu,
+    softmax,
     softmin,
     softshrink,
     threshold,
@@ -89,11 +91,29 @@ globals().update(
 )
 
 
+def _plus(product: Tensor, bias: Tensor) -> Tensor:
+    """The sum, of the product's shape; one row beside a vector is that vector, as in PyTorch."""
+    if product.ndim == 1 and bias.ndim == 2 and bias.shape[0] == 1:
+        bias = bias[0]
+    sizes = [1] * (product.ndim - bias.ndim) + list(bias.shape)
+    if len(sizes) > product.ndim or any(s not in (1, p) for s, p in zip(sizes, product.shape, strict=True)):
+        raise errors.OperationError(
+            f"[linear] bias does not fit: got {list(bias.shape)}, expected [out_features] or what broadcasts to "
+            f"{list(product.shape)}. Check out_features."
+        )
+    if bias.dtype != product.dtype:
+        raise errors.OperationError(
+            f"[linear] operands have different dtypes: got {product.dtype} and {bias.dtype}, expected one dtype. "
+            "Cast one of them with .to(...)."
+        )
+    return tenora_ops.add(product, bias)
+
+
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """`input @ weight^T + bias`.
 
     `input` (..., in); `weight` (out, in), or (in) for one output without a dimension of its own; `bias` (out) or one
-    number.
+    number, or more dimensions that broadcast to the result.
 
     >>> import tenora
     >>> linear(tenora.ones(2, 3), tenora.ones(4, 3)).shape
@@ -101,6 +121,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if weight.ndim == 1:
         return tenora_ops.linear(input, weight.unsqueeze(0), bias).squeeze(-1)
+    if isinstance(bias, Tensor) and bias.ndim > 1:
+        return _plus(tenora_ops.linear(input, weight), bias)
     return tenora_ops.linear(input, weight, bias)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import tenora_ops
@@ -175,13 +176,46 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     return tenora_ops.softshrink(input, lambd)
 
 
-def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """softmax(-x) along `dim`, computed in `dtype` where one is given.
+def _implied_dim(op: str, input: Tensor, stacklevel: int) -> int:
+    """Dim 0 of tensors of 0, 1 and 3 dimensions, else 1, with a warning, as in PyTorch."""
+    if not isinstance(input, Tensor):
+        raise errors.ArgumentTypeError(
+            f"[{op}] input is wrong: got {type(input).__name__}, expected Tensor. Convert it first."
+        )
+    dim = 0 if input.ndim in (0, 1, 3) else 1
+    warnings.warn(
+        f"[{op}] no dim: got None, expected a number. Dim {dim} is taken, as PyTorch chooses for {input.ndim} "
+        "dimensions. Pass dim.",
+        stacklevel=stacklevel,
+    )
+    return dim
 
-    Without `dim`: dim 0 for tensors of 0, 1 and 3 dimensions, else 1, as in PyTorch.
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(x) over its sum along `dim`, computed in `dtype` where one is given.
+
+    Without `dim`: a warning, and dim 0 for tensors of 0, 1 and 3 dimensions, else 1, as in PyTorch.
+
+    >>> import tenora
+    >>> softmax(tenora.zeros(4), 0).tolist()
+    [0.25, 0.25, 0.25, 0.25]
     """
     if dim is None:
-        dim = 0 if input.ndim in (0, 1, 3) else 1
+        dim = _implied_dim("softmax", input, _stacklevel)
+    return tenora_ops.softmax(input, dim) if dtype is None else tenora_ops.softmax(input, dim, dtype)
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """log(softmax(x)) without overflow; `dim` and `dtype` as in `softmax`."""
+    if dim is None:
+        dim = _implied_dim("log_softmax", input, _stacklevel)
+    return tenora_ops.log_softmax(input, dim) if dtype is None else tenora_ops.log_softmax(input, dim, dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """softmax(-x); `dim` and `dtype` as in `softmax`."""
+    if dim is None:
+        dim = _implied_dim("softmin", input, _stacklevel)
     return tenora_ops.softmin(input if dtype is None else input.to(dtype), dim)
 
 
@@ -196,6 +230,7 @@ __all__ = [
     "hardtanh_",
     "leaky_relu",
     "leaky_relu_",
+    "log_softmax",
     "mish",
     "relu",
     "relu6",
@@ -205,6 +240,7 @@ __all__ = [
     "selu",
     "selu_",
     "silu",
+    "softmax",
     "softmin",
     "softshrink",
     "threshold",

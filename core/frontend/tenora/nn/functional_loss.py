@@ -34,8 +34,25 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
     return "sum" if size_average is not None and not size_average else "mean"
 
 
+def _need_tensors(op: str, **given: object) -> None:
+    """TypeError that names the argument which is no tensor."""
+    for name, value in given.items():
+        if not isinstance(value, Tensor):
+            raise errors.ArgumentTypeError(
+                f"[{op}] {name} is wrong: got {type(value).__name__}, expected Tensor. Convert it with tenora.tensor(...)."
+            )
+
+
+def _other_size(op: str, input: Tensor, target: Tensor) -> bool:
+    try:
+        return bool(target.shape != input.shape)
+    except AttributeError:
+        _need_tensors(op, input=input, target=target)
+        raise
+
+
 def _warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
-    if target.shape != input.shape:
+    if _other_size(op, input, target):
         warnings.warn(
             f"[{op}] target has another size than input: got {list(target.shape)} and {list(input.shape)}, "
             "expected equal sizes. They are broadcast, which is rarely meant.",
@@ -131,7 +148,7 @@ def smooth_l1_loss(
 
 
 def _check_sizes(op: str, input: Tensor, target: Tensor) -> None:
-    if target.shape != input.shape:
+    if _other_size(op, input, target):
         raise errors.ArgumentValueError(
             f"[{op}] target does not fit: got {list(target.shape)} for input {list(input.shape)}, expected equal. "
             "Reshape or expand the target."
@@ -303,6 +320,17 @@ def multi_margin_loss(
     return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
 
 
+def _lengths(name: str, given: object) -> Tensor:
+    if isinstance(given, Tensor):
+        return given
+    if isinstance(given, Sequence) and all(isinstance(n, int) for n in given):
+        return tensor(list(given), dtype=int64)
+    kind = type(given).__name__ if not isinstance(given, list | tuple) else repr(given)[:50]
+    raise errors.ArgumentTypeError(
+        f"[ctc_loss] {name} is wrong: got {kind}, expected a tensor or a sequence of ints. Give one per sample."
+    )
+
+
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -317,10 +345,8 @@ def ctc_loss(
     `log_probs` (T, N, C) or (T, C); `targets` (N, S), or all labels in one row; lengths as tensors or sequences.
     The gradient is that of `log_probs` themselves (PyTorch's counts on a log_softmax before it; the sum is the same).
     """
-    frames, labels = (
-        lengths if isinstance(lengths, Tensor) else tensor(list(lengths), dtype=int64)
-        for lengths in (input_lengths, target_lengths)
-    )
+    frames, labels = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
+    _need_tensors("ctc_loss", log_probs=log_probs, targets=targets)
     return tenora_ops.ctc_loss(log_probs, targets, frames, labels, blank, reduction, zero_infinity)
 
 
@@ -347,6 +373,7 @@ def cross_entropy(
         raise errors.OperationError(
             f"[cross_entropy] label_smoothing: got {label_smoothing}, expected 0 to 1. Choose a share of 1."
         )
+    _need_tensors("cross_entropy", input=input, target=target)
     if target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise errors.OperationError(
