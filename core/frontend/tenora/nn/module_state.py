@@ -114,13 +114,13 @@ class Stateful(Registry):
 
     def get_extra_state(self) -> Any:
         """What the state holds beside parameters and buffers; a subclass defines it together with `set_extra_state`."""
-        raise errors.NotImplementedOperationError(
+        raise errors.OperationError(
             f"[get_extra_state] {type(self).__name__}: got a call, expected a subclass with extra state. Define it."
         )
 
     def set_extra_state(self, state: Any) -> None:
         """Takes what `get_extra_state` gave; `load_state_dict` calls it."""
-        raise errors.NotImplementedOperationError(
+        raise errors.OperationError(
             f"[set_extra_state] {type(self).__name__}: got extra state, expected a subclass that takes it. Define it."
         )
 
