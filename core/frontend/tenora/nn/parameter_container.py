@@ -131,7 +131,9 @@ class ParameterDict(_NotCalled):
 
     def __getitem__(self, key: str) -> Any:
         if self._attribute(key) not in self._keys:
-            raise KeyError(key)
+            raise AttributeError(  # as PyTorch's look-up does
+                f"[ParameterDict] key: got {key!r}, expected one of {list(self._keys)}. Check the key."
+            )
         return getattr(self, key)
 
     def __setitem__(self, key: str, value: Any) -> None:
