@@ -193,6 +193,11 @@ def _bytearray(data: Any = b"", encoding: Any = None) -> bytearray:
     return bytearray(data)
 
 
+def _bytes(data: Any = b"") -> bytes:
+    _need(type(data) is bytes, "bytes", data, "bytes")  # a number would be a size
+    return bytes(data)
+
+
 def _complex(real: Any, imaginary: Any) -> complex:
     _need(type(real) in (int, float) and type(imaginary) in (int, float), "a part", imaginary, "a number")
     return complex(real, imaginary)
@@ -242,6 +247,7 @@ def _names() -> dict[str, Any]:
     plain: dict[str, Callable[..., Any]] = {
         "set": _set(set),
         "frozenset": _set(frozenset),
+        "bytes": _bytes,
         "complex": _complex,
         "bytearray": _bytearray,
         "slice": _bounds(slice),
