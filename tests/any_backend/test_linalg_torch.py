@@ -1,7 +1,11 @@
 """Factorisations against PyTorch, where factors have a free sign, phase or order: functions of them that have none.
 
-Values in all four dtypes; first and second gradients in double precision. A gradient that would fill a triangle which
-is not read is taken of a matrix whose triangle is made by `tril`, `triu` or by adding the adjoint.
+Values in all four dtypes; first and second gradients in double precision. All are within the class "factorised" on both
+sides, ours and PyTorch's, second gradients within twice that: they divide by the gaps of values once more. At most
+110, 60 and 950 of the 1024, 1024 and 2048 units of the largest element are seen.
+
+A gradient that would fill a triangle which is not read is taken of a matrix whose triangle is made by `tril`, `triu` or
+by adding the adjoint.
 """
 
 from __future__ import annotations
@@ -14,12 +18,14 @@ import pytest
 import torch
 
 import tenora
+from tenora_ops.tolerance import TOLERANCES
 
 pytestmark = pytest.mark.oracle
 
 DTYPES = ("float32", "float64", "complex64", "complex128")
 SQUARE = ((3, 3), (1, 1), (2, 4, 4), (2, 1, 2, 2), (0, 3, 3), (2, 0, 0))
 RECTANGULAR = (*SQUARE, (5, 3), (3, 5), (2, 2, 4), (2, 4, 2), (0, 3), (3, 0))
+BOTH = 2.0  # both sides round
 #: A function of a matrix (and the module that computes) that has no free sign, phase or order.
 Invariant = Callable[[Any, Any], list[Any]]
 
@@ -134,24 +140,24 @@ def matrices(shape: tuple[int, ...], dtype: str) -> Any:
     return np.asarray(a.astype(dtype))
 
 
-def close(ours: Any, theirs: Any, bound: float, what: str) -> None:
+def close(ours: Any, theirs: Any, factor: float, what: str) -> None:
     left = np.zeros(theirs.shape) if ours is None else ours.detach().numpy()
     right = theirs.detach().resolve_conj().numpy()
     assert ours is None or left.dtype == right.dtype, what
     scale = float(np.abs(right).max(initial=1.0))
-    np.testing.assert_allclose(left, right, rtol=bound, atol=bound * scale, err_msg=what)
+    rtol, atol = TOLERANCES["factorised"].bounds(right.dtype.name, scale)
+    np.testing.assert_allclose(left, right, rtol=factor * rtol, atol=factor * atol, err_msg=what)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", INVARIANTS)
 def test_values(name: str, dtype: str, backend: str) -> None:
     invariant, shapes = INVARIANTS[name]
-    bound = 2e-4 if dtype in ("float32", "complex64") else 1e-11
     for shape in shapes:
         a = matrices(shape, dtype)
         ours, theirs = invariant(tenora, tenora.from_numpy(a)), invariant(torch, torch.from_numpy(a))
         for number, (left, right) in enumerate(zip(ours, theirs, strict=True)):
-            close(left, right, bound, f"{name} of {dtype}{list(shape)}, result {number}")
+            close(left, right, BOTH, f"{name} of {dtype}{list(shape)}, result {number}")
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -169,9 +175,9 @@ def test_gradients(name: str, dtype: str, backend: str) -> None:
                 (second,) = module.autograd.grad(weighted(module, first, 9), [x], allow_unused=True)
             found.append((first, second))
         (first, second), (wanted, wanted_second) = found
-        close(first, wanted, 1e-8, f"{name} of {dtype}{list(shape)}, gradient")
+        close(first, wanted, BOTH, f"{name} of {dtype}{list(shape)}, gradient")
         if wanted_second is not None:
-            close(second, wanted_second, 1e-6, f"{name} of {dtype}{list(shape)}, second gradient")
+            close(second, wanted_second, 2 * BOTH, f"{name} of {dtype}{list(shape)}, second gradient")
 
 
 def weighted(module: Any, tensor: Any, seed: int) -> Any:
