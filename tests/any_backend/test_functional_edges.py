@@ -325,7 +325,7 @@ def test_frequencies(name: str, backend: str) -> None:
     for given in ((0,), (1,), (4, 0.5), (5, -1.0), (2.5,), ("a",), (4, "x"), (0, 2.0)):
         agree(lambda lib, F, given=given: getattr(lib.fft, name)(*given))
     with pytest.raises(
-        RuntimeError, match=rf"^\[fft.{name}\] n: got -1"
+        RuntimeError, match=rf"^\[(fft\.)?{name}\] n: got -1"
     ):  # rfftfreq(-1) of PyTorch is [-0.0]
         getattr(tenora.fft, name)(-1)
 
