@@ -166,7 +166,8 @@ def parameter_dict(f: Any) -> Any:
     refusals = [
         refused(call)
         for call in (
-            lambda: made["none"], lambda: made(1), lambda: nn.ParameterDict().__setitem__(3, f.ones(1)), lambda: made.update(3),
+            lambda: made["none"], lambda: made(1), lambda: made.update(3),
+            lambda: nn.ParameterDict().__setitem__(3, f.ones(1)),
             lambda: made.update([(1, 2, 3)]), lambda: made.pop("none"),
         )
     ]  # fmt: skip

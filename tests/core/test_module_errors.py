@@ -120,7 +120,7 @@ def test_an_error_that_is_handled_inside_goes_no_further() -> None:
 
     net = Careful()
     assert net(tenora.ones(1, 4)).shape == (1, 2)
-    assert net.seen.module_path == ""  # type: ignore[attr-defined]  # a field of exceptions that left a module
+    assert net.seen.module_path == ""
     error = caught(lambda: net(tenora.ones(1, 3)))
     assert error.module_path == "second"
     del net.seen

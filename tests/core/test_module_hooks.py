@@ -51,7 +51,7 @@ def forward_order(f: Any) -> Any:
 
 
 def changing_arguments(f: Any) -> Any:
-    class Scaled(f.nn.Module):  # type: ignore[name-defined,misc]  # f is a module
+    class Scaled(f.nn.Module):
         def forward(self, x: Any, scale: float = 1.0) -> Any:
             return x * scale
 
@@ -72,7 +72,7 @@ def changing_arguments(f: Any) -> Any:
 def always_called(f: Any) -> Any:
     seen: list[Any] = []
 
-    class Failing(f.nn.Module):  # type: ignore[name-defined,misc]  # f is a module
+    class Failing(f.nn.Module):
         def forward(self, x: Any) -> Any:
             raise ZeroDivisionError("inside")
 
@@ -134,7 +134,7 @@ def backward_of_all(f: Any) -> Any:
 def several_inputs_and_outputs(f: Any) -> Any:
     seen: list[Any] = []
 
-    class Two(f.nn.Module):  # type: ignore[name-defined,misc]  # f is a module
+    class Two(f.nn.Module):
         def forward(self, a: Any, name: str, b: Any) -> Any:
             return a * 2, name, b * a
 

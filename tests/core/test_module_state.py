@@ -125,7 +125,7 @@ def batches_that_old_checkpoints_lack(f: Any) -> Any:
 
 
 def extra_state(f: Any) -> Any:
-    class Counting(f.nn.Module):  # type: ignore[name-defined,misc]  # f is a module
+    class Counting(f.nn.Module):
         def __init__(self) -> None:
             super().__init__()
             self.count = 0
@@ -149,7 +149,7 @@ def extra_state(f: Any) -> Any:
 def overridden_methods(f: Any) -> Any:
     seen: list[Any] = []
 
-    class Old(f.nn.Linear):  # type: ignore[name-defined,misc]  # f is a module
+    class Old(f.nn.Linear):
         _version = 3
 
         def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:

@@ -50,7 +50,7 @@ def reprs(f: Any) -> Any:
     block = f.nn.Sequential(f.nn.Linear(1, 1), f.nn.ReLU())
     repeated = f.nn.ModuleList([block, block, f.nn.ReLU(), f.nn.ReLU(), f.nn.Linear(2, 1)])
 
-    class Said(f.nn.Module):  # type: ignore[name-defined,misc]  # f is a module
+    class Said(f.nn.Module):
         def extra_repr(self) -> str:
             return "one=1\ntwo=2"
 
@@ -182,13 +182,13 @@ def super_init(f: Any) -> Any:
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             self.got = (args, sorted(kwargs))
 
-    class Both(f.nn.Module, Other):  # type: ignore[name-defined,misc]  # f is a module
+    class Both(f.nn.Module, Other):
         call_super_init = True
 
         def __init__(self, *args: Any, **kwargs: Any) -> None:
             super().__init__(*args, **kwargs)
 
-    class Early(f.nn.Module):  # type: ignore[name-defined,misc]  # f is a module
+    class Early(f.nn.Module):
         def __init__(self) -> None:
             self.layer = f.nn.Identity()
 

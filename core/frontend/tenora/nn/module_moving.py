@@ -12,6 +12,7 @@ from tenora_engine import Tensor
 
 from .. import creation
 from .module_tree import Tree
+from .parameter import is_lazy
 
 
 class Movable(Tree):
@@ -52,7 +53,9 @@ class Movable(Tree):
                     parameter.grad = fn(gradient)
                 parameter.grad.requires_grad_(gradient.requires_grad)
         for name, buffer in self._buffers.items():
-            if buffer is not None:
+            if is_lazy(buffer):  # stays the object that will get its shape
+                buffer.data = fn(buffer.detach())
+            elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
 

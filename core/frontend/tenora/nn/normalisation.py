@@ -371,7 +371,7 @@ class LocalResponseNorm(Module):
 class CrossMapLRN2d(LocalResponseNorm):
     """Local response normalisation as (Lua) Torch had it, of (N, C, H, W).
 
-    It is `LocalResponseNorm` if `size` is odd.
+    It is `LocalResponseNorm` if `size` is odd; PyTorch's keeps the first channel in the sums of all later ones.
     The window of an even `size` has `size - 1` channels here, and the sum is still divided by `size`.
     """
 
