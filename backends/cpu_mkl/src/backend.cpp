@@ -136,6 +136,8 @@ struct Table {
         add_convolutions(kernels);
         add_pools(kernels);
         add_distances(kernels);
+        add_standards(kernels);
+        add_special(kernels);
         for (const tnr_kernel& kernel : kernels) pointers.push_back(&kernel);
         backend.struct_size = sizeof(tnr_backend);
         backend.abi_version = TNR_ABI_VERSION;

@@ -1,4 +1,4 @@
-// gather, scatter, scatter_add, index, index_put.
+// gather, scatter, scatter_add, index, index_put, count_values.
 //
 //   - All indices of a call are checked before anything is written.
 //   - The update kernels get an output that already holds the old values.
@@ -325,6 +325,20 @@ int32_t run_index_put(const tnr_call* call) {
     });
 }
 
+// How often each number below the output's length occurs; operands are contiguous.
+int32_t run_count_values(const tnr_call* call) {
+    const DLTensor &in = *call->in[0], &out = *call->out[0];
+    const int64_t length = count_of(out);
+    int64_t* counts = static_cast<int64_t*>(out.data);
+    if (length > 0) std::memset(counts, 0, static_cast<size_t>(length) * sizeof(int64_t));
+    const int64_t* values = static_cast<const int64_t*>(in.data);
+    for (int64_t i = 0, n = count_of(in); i < n; ++i) {
+        if (values[i] < 0 || values[i] >= length) return out_of_bounds(call, values[i], 0, length);
+        ++counts[values[i]];
+    }
+    return TNR_OK;
+}
+
 }  // namespace
 
 void add_indexing(Kernels& kernels) {
@@ -334,6 +348,7 @@ void add_indexing(Kernels& kernels) {
     add_kernel(kernels, "index_select", run_index<false>, TNR_MASK_ALL, kAnyLayout);
     add_kernel(kernels, "index", run_index<true>, TNR_MASK_ALL, kAnyLayout);
     add_kernel(kernels, "index_put", run_index_put, TNR_MASK_ALL, kAnyLayout | TNR_KERNEL_INPLACE);
+    add_kernel(kernels, "count_values", run_count_values, TNR_MASK(TNR_I64), 0);
 }
 
 }  // namespace tenora::cpu

@@ -8,6 +8,7 @@
 //     left, so sums over leading dimensions are pairwise too.
 #include <cstdlib>
 
+#include "indices.h"
 #include "kernels.h"
 #include "plan.h"
 
@@ -183,26 +184,27 @@ int32_t fill_empty(const tnr_call* call, const Work& w, Reduction op) {
     return TNR_OK;
 }
 
-template <Reduction kOp>
-int32_t run_reduce(const tnr_call* call) {
+// The output has the input's dimensions, or those that are kept alone.
+int32_t reduce_dims(const tnr_call* call, Reduction op, uint64_t reduced) {
     const DLTensor &in = *call->in[0], &out = *call->out[0];
     const tnr_dtype dtype = dtype_of(in);
-    const ReductionRows& rows = tables.reduction[static_cast<int>(kOp)][dtype];
+    const ReductionRows& rows = tables.reduction[static_cast<int>(op)][dtype];
     if (!rows.fold) return unsupported(call);
     Work w(rows, kSizes[dtype], kSizes[dtype_of(out)], in, out);
-    const uint64_t reduced = dims_attr(call, 0);
     bool no_outputs = false;
+    int to = 0;
     for (int d = 0; d < in.ndim; ++d) {
+        if (out.ndim == in.ndim) to = d;
         const int64_t in_stride = in.strides[d] * static_cast<int64_t>(w.in_size);
         if (reduced >> d & 1) {
             w.reduced.push(in.shape[d], in_stride, 0);
         } else {
             no_outputs |= in.shape[d] == 0;
-            w.kept.push(in.shape[d], in_stride, out.strides[d] * static_cast<int64_t>(w.out_size));
+            w.kept.push(in.shape[d], in_stride, out.strides[to++] * static_cast<int64_t>(w.out_size));
         }
     }
     if (no_outputs) return TNR_OK;
-    if (w.reduced.count() == 0) return fill_empty(call, w, kOp);
+    if (w.reduced.count() == 0) return fill_empty(call, w, op);
     w.kept.merge();
     w.reduced.merge();
     if (w.reduced.rank == 0) {
@@ -216,6 +218,27 @@ int32_t run_reduce(const tnr_call* call) {
     else
         fold_all(w);
     return TNR_OK;
+}
+
+template <Reduction kOp>
+int32_t run_reduce(const tnr_call* call) {
+    return reduce_dims(call, kOp, dims_attr(call, 0));
+}
+
+// Whether every norm is one that squares in double can tell: neither too small for digits nor too large.
+bool within_squares(const DLTensor& out) {
+    const double* data = static_cast<const double*>(out.data);
+    bool within = true;
+    walk_elements<1>(out.ndim, out.shape, {out.strides},
+                     [&](const int64_t* at) { within &= data[at[0]] > 1e-140 && data[at[0]] < 1e150; });
+    return within;
+}
+
+// The composite scales, which few doubles need.
+int32_t run_norm(const tnr_call* call) {
+    const int32_t status = reduce_dims(call, Reduction::norm, dims_attr(call, 0));
+    if (status != TNR_OK || dtype_of(*call->in[0]) != TNR_F64 || within_squares(*call->out[0])) return status;
+    return fail(call, TNR_NOT_SUPPORTED, "squares leave the range of double");
 }
 
 template <Reduction kOp>
@@ -236,6 +259,8 @@ void add_reductions(Kernels& kernels) {
     add<Reduction::amin>(kernels, "amin");
     add<Reduction::any>(kernels, "any");
     add<Reduction::all>(kernels, "all");
+    add<Reduction::norm>(kernels, "norm_two");
+    add_kernel(kernels, "norm_scaled", run_norm, TNR_MASK_REALS, kAnyLayout);
 }
 
 }  // namespace tenora::cpu

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "row_loops.h"
+#include "vector_math.h"
 
 namespace tenora::cpu::TENORA_ISA {
 
@@ -38,6 +39,54 @@ struct CopySign {
         return std::copysign(a, b);
     }
 };
+
+// exp(-|x|) I(x) of order 0 or 1 in float, computed in double: the series up to kBesselFar, the asymptotic
+// one beyond it (9.6.10, 9.7.1); both always, so that loops vectorise.
+constexpr double kBesselFar = 12;
+constexpr int kBesselTerms = 34, kBesselFarTerms = 16;
+
+template <int kOrder>
+struct BesselSeries {
+    double near[kBesselTerms], far[kBesselFarTerms];
+    constexpr BesselSeries() : near(), far() {
+        double term = 1, distant = 1;
+        for (int k = 0; k < kBesselTerms; ++k) {
+            if (k > 0) term /= static_cast<double>(k) * (k + kOrder);
+            near[kBesselTerms - 1 - k] = term;
+        }
+        for (int k = 0; k < kBesselFarTerms; ++k) {
+            if (k > 0) distant *= ((2.0 * k - 1) * (2.0 * k - 1) - 4.0 * kOrder * kOrder) / (8.0 * k);
+            far[kBesselFarTerms - 1 - k] = distant;
+        }
+    }
+};
+
+template <int kOrder>
+struct ScaledBessel {
+    static constexpr BesselSeries<kOrder> series{};
+    static float apply(float x) {
+        const float size = math::float_of(math::bits_of(x) & 0x7fffffffu);
+        const double t = size, low = t > kBesselFar ? kBesselFar : t, high = t > kBesselFar ? t : kBesselFar;
+        const double quarter = low * low * 0.25, inverse = 1 / high;
+        double near = series.near[0], far = series.far[0];
+#pragma GCC unroll 40  // inner loops would keep the outer one from vectorising
+        for (int k = 1; k < kBesselTerms; ++k) near = near * quarter + series.near[k];
+#pragma GCC unroll 40
+        for (int k = 1; k < kBesselFarTerms; ++k) far = far * inverse + series.far[k];
+        const double scale = static_cast<double>(math::exp(-static_cast<float>(low)));
+        near *= kOrder == 0 ? scale : scale * low * 0.5;
+        far *= std::sqrt(inverse) * 0.39894228040143267794;  // 1 / sqrt(2 pi)
+        const float found = static_cast<float>(t > kBesselFar ? far : near);
+        return kOrder == 0 ? (x != x ? x : found) : math::with_sign_of(x != x ? size : found, x);
+    }
+};
+
+void scaled_bessel(float* out, const float* in, int64_t n, int order) {
+    if (order == 0)
+        unary_row<ScaledBessel<0>, float>(out, in, n);
+    else
+        unary_row<ScaledBessel<1>, float>(out, in, n);
+}
 
 #if !defined(__AVX2__)
 #define TENORA_LIBRARY_FUNCTION(Name, function) \
@@ -316,6 +365,7 @@ void fill_functions(Tables& t) {
     fill_unary<HardSwish>(t, Unary::hardswish);
     fill_unary<Frac>(t, Unary::frac);
     fill_binary<CopySign>(t, Binary::copysign);
+    t.scaled_bessel = scaled_bessel;
 #if !defined(__AVX2__)
     fill_unary<Asin>(t, Unary::asin);
     fill_unary<Acos>(t, Unary::acos);

@@ -1,4 +1,4 @@
-// Rows of softmax and log_softmax and their gradients; float and double, contiguous.
+// Rows of softmax, log_softmax and standardise and their gradients; float and double, contiguous.
 // Half types come here as float. Every out may be one of the inputs.
 #include <cmath>
 #include <limits>
@@ -130,13 +130,54 @@ void log_softmax_backward(void* out, const void* grad, const void* result, int64
     for (int64_t i = 0; i < n; ++i) o[i] = g[i] - math::exp(y[i]) * sum;
 }
 
+// Where a row stands: its mean (0 when it is not centred), and what makes its mean square 1.
+template <class T>
+struct Standard {
+    T mean = 0, scale;
+
+    Standard(const T* x, int64_t n, double eps, bool centred) {
+        const auto count = static_cast<double>(n);
+        if (centred) mean = static_cast<T>(sum_of<T>(n, [x](int64_t i) { return x[i]; }) / count);
+        const T m = mean;
+        const double square = sum_of<T>(n, [x, m](int64_t i) { return (x[i] - m) * (x[i] - m); }) / count;
+        scale = static_cast<T>(1 / std::sqrt(square + eps));
+    }
+};
+
+template <class T>
+void standardise(void* out, const void* in, int64_t n, double eps, bool centred) {
+    T* o = static_cast<T*>(out);
+    const T* x = static_cast<const T*>(in);
+    const Standard<T> row(x, n, eps, centred);
+    const T mean = row.mean, scale = row.scale;
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = (x[i] - mean) * scale;
+}
+
+// scale (g - mean(g) - y mean(g y)) of the result y
+template <class T>
+void standardise_backward(void* out, const void* grad, const void* in, int64_t n, double eps, bool centred) {
+    T* o = static_cast<T*>(out);
+    const T *g = static_cast<const T*>(grad), *x = static_cast<const T*>(in);
+    const Standard<T> row(x, n, eps, centred);
+    const T mean = row.mean, scale = row.scale;
+    const auto count = static_cast<double>(n);
+    const T slope = centred ? static_cast<T>(sum_of<T>(n, [g](int64_t i) { return g[i]; }) / count) : T(0);
+    const T along = static_cast<T>(sum_of<T>(n, [g, x, mean](int64_t i) { return g[i] * (x[i] - mean); }) /
+                                   count * scale * scale);
+#pragma GCC ivdep
+    for (int64_t i = 0; i < n; ++i) o[i] = scale * (g[i] - slope - (x[i] - mean) * along);
+}
+
 }  // namespace
 
 void fill_fused(Tables& t) {
-    t.fused[TNR_F32] = {softmax<float>, log_softmax<float>, softmax_backward<float>,
-                        log_softmax_backward<float>};
-    t.fused[TNR_F64] = {softmax<double>, log_softmax<double>, softmax_backward<double>,
-                        log_softmax_backward<double>};
+    t.fused[TNR_F32] = {softmax<float>,          log_softmax<float>,
+                        softmax_backward<float>, log_softmax_backward<float>,
+                        standardise<float>,      standardise_backward<float>};
+    t.fused[TNR_F64] = {softmax<double>,          log_softmax<double>,
+                        softmax_backward<double>, log_softmax_backward<double>,
+                        standardise<double>,      standardise_backward<double>};
 }
 
 }  // namespace tenora::cpu::TENORA_ISA

@@ -3,6 +3,7 @@
 //   sum   f16, bf16, f32: 32 float lanes over at most 512 elements, then double, so long sums do not drift.
 //         f64: 16 lanes over at most 512 elements, blocks joined pairwise by the driver. Integers wrap.
 //   prod  the same accumulators, one product after the other.
+//   norm  the root of a sum of squares: squares and sum in double, which those of float32 cannot leave.
 //   amax, amin  NaN wins.     any, all  bool accumulators over "is not zero".
 //
 // The order of additions depends on the run alone, not on the instruction set.
@@ -149,6 +150,40 @@ struct Prod {
     }
 };
 
+// The accumulator holds the sum of squares.
+struct SquareSum {
+    template <class T>
+    using Acc = double;
+    template <class T>
+    static void fold(void* acc, const void* in, int64_t n, bool first) {
+        constexpr int kLanes = 16;
+        const T* x = static_cast<const T*>(in);
+        Cascade<double> cascade;
+        for (int64_t begin = 0; begin < n; begin += kRun) {
+            const int64_t end = n - begin < kRun ? n : begin + kRun;
+            double lane[kLanes] = {};
+            int64_t i = begin;
+            for (; i + kLanes <= end; i += kLanes) {
+                for (int l = 0; l < kLanes; ++l) {
+                    const double value = x[i + l];
+                    lane[l] += value * value;
+                }
+            }
+            for (int l = 0; i < end; ++i, ++l) {
+                const double value = x[i];
+                lane[l] += value * value;
+            }
+            for (int width = kLanes / 2; width > 0; width /= 2) {
+                for (int l = 0; l < width; ++l) lane[l] += lane[l + width];
+            }
+            cascade.push(lane[0]);
+        }
+        double& a = *static_cast<double*>(acc);
+        a = first ? cascade.total() : a + cascade.total();
+    }
+    static double join(double a, double b) { return a + b; }
+};
+
 template <class T>
 using Loaded = decltype(load(static_cast<const T*>(nullptr)));
 
@@ -216,6 +251,8 @@ void merge_row(void* acc, const void* in, int64_t n, bool first) {
     const auto value = [&](int64_t i) {
         if constexpr (std::is_same_v<R, Truth<true>> || std::is_same_v<R, Truth<false>>) {
             return static_cast<A>(load(x + i) != Loaded<T>(0));
+        } else if constexpr (std::is_same_v<R, SquareSum>) {
+            return static_cast<A>(x[i]) * static_cast<A>(x[i]);
         } else {
             return static_cast<A>(load(x + i));
         }
@@ -241,6 +278,8 @@ void finish_row(void* out, const void* acc, int64_t n) {
     const A* a = static_cast<const A*>(acc);
     if constexpr (std::is_same_v<R, Truth<true>> || std::is_same_v<R, Truth<false>>) {
         for (int64_t i = 0; i < n; ++i) static_cast<uint8_t*>(out)[i] = a[i];
+    } else if constexpr (std::is_same_v<R, SquareSum>) {
+        for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = static_cast<T>(std::sqrt(a[i]));
     } else {
         for (int64_t i = 0; i < n; ++i) store(static_cast<T*>(out) + i, a[i]);
     }
@@ -292,6 +331,8 @@ template <class Signed>
 void fill_reduce(Tables& t) {
     fill_real<float>(t, TNR_F32);
     fill_real<double>(t, TNR_F64);
+    fill_one<SquareSum, float>(t, Reduction::norm, TNR_F32);
+    fill_one<SquareSum, double>(t, Reduction::norm, TNR_F64);
     fill_real<float16>(t, TNR_F16);
     fill_real<bfloat16>(t, TNR_BF16);
 #if !defined(__AVX512F__)

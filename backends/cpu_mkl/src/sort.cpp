@@ -1,7 +1,9 @@
 // sort, topk and the median of all elements.
 //
 //   - Equal elements keep their order and NaN counts as largest, whichever way is up: elements become keys.
-//   - Long lines are sorted by digits of 8 bits, the lowest first, but for digits that all elements share.
+//   - Long lines are sorted by digits of 8 bits: short keys the lowest first, but for digits that all
+//   elements
+//     share; long keys the highest first, as few of their eight digits tell elements apart.
 #include <algorithm>
 #include <new>
 #include <vector>
@@ -17,6 +19,7 @@ using namespace TENORA_ISA;
 namespace {
 
 constexpr int64_t kShortLine = 96;        // sorted by comparisons
+constexpr int64_t kFewEntries = 32;       // of one digit, the same
 constexpr int64_t kLongLine = INT32_MAX;  // positions of short keys have 32 bits
 
 // Sorts n entries; the result is in `from` or `to`, and is returned.
@@ -43,6 +46,32 @@ Entry<T>* by_digits(Entry<T>* from, Entry<T>* to, int64_t n) {
     return from;
 }
 
+// Sorts n entries by the digits below `bits`, the highest first; `spare` has room for as many.
+template <class T>
+void by_leading_digits(Entry<T>* entries, Entry<T>* spare, int64_t n, int bits) {
+    if (n <= kFewEntries || bits <= 0) {
+        if (bits > 0) std::sort(entries, entries + n, before<T>);
+        return;
+    }
+    const int shift = bits > 8 ? bits - 8 : 0;
+    uint32_t ends[256] = {};
+    for (int64_t i = 0; i < n; ++i) ++ends[entries[i].key >> shift & 255];
+    if (ends[entries[0].key >> shift & 255] == n) return by_leading_digits<T>(entries, spare, n, shift);
+    uint32_t total = 0;
+    for (uint32_t& end : ends) {
+        const uint32_t count = end;
+        end = total;
+        total += count;
+    }
+    for (int64_t i = 0; i < n; ++i) spare[ends[entries[i].key >> shift & 255]++] = entries[i];
+    std::copy(spare, spare + n, entries);
+    int64_t begin = 0;
+    for (const uint32_t end : ends) {
+        if (end - begin > 1) by_leading_digits<T>(entries + begin, spare, end - begin, shift);
+        begin = end;
+    }
+}
+
 template <class T>
 struct Line {
     std::vector<Entry<T>> entries, others;
@@ -66,6 +95,12 @@ struct Line {
             return entries.data();
         }
         others.resize(entries.size());
+        if constexpr (sizeof(Key<T>) == 8) {
+            uint64_t differ = 0;
+            for (const Entry<T>& e : entries) differ |= e.key ^ entries[0].key;
+            by_leading_digits<T>(entries.data(), others.data(), n, differ ? 64 - __builtin_clzll(differ) : 0);
+            return entries.data();
+        }
         return by_digits<T>(entries.data(), others.data(), n);
     }
     const Entry<T>* first(int64_t k) {
@@ -132,6 +167,31 @@ int32_t run_topk(const tnr_call* call) {
     });
 }
 
+// The stable order of keys of 62 bits, the high bits of two words each: what randperm asks for.
+int32_t run_random_order(const tnr_call* call) {
+    const DLTensor& in = *call->in[0];
+    const int64_t n = count_of(*call->out[0]);
+    if (in.ndim != 2 || in.shape[1] != 2 || in.shape[0] != n)
+        return fail(call, TNR_BAD_VALUE, "no pairs of words: got another shape, expected (n, 2)");
+    const uint32_t* words = static_cast<const uint32_t*>(in.data);
+    int64_t* out = static_cast<int64_t*>(call->out[0]->data);
+    try {
+        std::vector<Entry<int64_t>> entries(static_cast<size_t>(n)), others(static_cast<size_t>(n));
+        for (int64_t i = 0; i < n; ++i) {
+            const uint64_t high = words[2 * i] >> 1, low = words[2 * i + 1] >> 1;
+            entries[static_cast<size_t>(i)] = {high << 31 | low, i};
+        }
+        if (n > kLongLine)
+            std::sort(entries.begin(), entries.end(), before<int64_t>);
+        else
+            by_leading_digits<int64_t>(entries.data(), others.data(), n, 62);
+        for (int64_t i = 0; i < n; ++i) out[i] = entries[static_cast<size_t>(i)].position;
+        return TNR_OK;
+    } catch (const std::bad_alloc&) {
+        return fail(call, TNR_OUT_OF_MEMORY, "no memory for the keys of an order");
+    }
+}
+
 // The lower median of all elements: NaN where there is one, or of the numbers alone.
 template <class T>
 int32_t median_of(const tnr_call* call, bool numbers_only) {
@@ -177,6 +237,7 @@ int32_t run_median(const tnr_call* call) {
 void add_sorts(Kernels& kernels) {
     const uint32_t ordered = TNR_MASK_ALL & ~TNR_MASK_COMPLEX;
     add_kernel(kernels, "sort", run_sort, ordered, kAnyLayout);
+    add_kernel(kernels, "random_order", run_random_order, TNR_MASK(TNR_U32), 0);
     add_kernel(kernels, "topk", run_topk, ordered, kAnyLayout);
     add_kernel(kernels, "median_all", run_median<false>, ordered & ~TNR_MASK(TNR_BOOL), 0);
     add_kernel(kernels, "nanmedian_all", run_median<true>, ordered & ~TNR_MASK(TNR_BOOL), 0);

@@ -44,7 +44,7 @@ enum class Binary : int { TENORA_BINARY_OPS(TENORA_NAME) count };
 
 // Reductions of a contiguous run: `fold` adds the run to the accumulator; `merge` folds run elements of the
 // accumulator type, element by element, into a row of accumulators (sums over leading dimensions).
-enum class Reduction : int { sum, prod, amax, amin, any, all, count };
+enum class Reduction : int { sum, prod, amax, amin, any, all, norm, count };
 struct ReductionRows {
     // acc: one accumulator (see accumulator_size). first: acc holds nothing yet.
     void (*fold)(void* acc, const void* in, int64_t n, bool first);
@@ -75,12 +75,16 @@ struct Gemm {
 };
 using GemmFn = int32_t (*)(const Gemm& g);
 
-// A row of softmax and its relatives, contiguous; half types through float.
+// A row of softmax, standardise and their relatives, contiguous; half types through float.
 struct FusedRows {
     void (*softmax)(void* out, const void* in, int64_t n);
     void (*log_softmax)(void* out, const void* in, int64_t n);
     void (*softmax_backward)(void* out, const void* grad, const void* result, int64_t n);
     void (*log_softmax_backward)(void* out, const void* grad, const void* result, int64_t n);
+    // (x - mean) / sqrt(mean square of that + eps); not centred: the mean counts as 0.
+    void (*standardise)(void* out, const void* in, int64_t n, double eps, bool centred);
+    void (*standardise_backward)(void* out, const void* grad, const void* in, int64_t n, double eps,
+                                 bool centred);
 };
 
 struct SgdSettings {
@@ -131,6 +135,7 @@ struct Tables {
 
 #define TENORA_DECLARE_FILLS(set)          \
     namespace set {                        \
+    void (*scaled_bessel)(float* out, const float* in, int64_t n, int order);  // exp(-|x|) I of order 0 or 1
     void fill_arithmetic(Tables& tables);  \
     void fill_compare(Tables& tables);     \
     void fill_integer(Tables& tables);     \

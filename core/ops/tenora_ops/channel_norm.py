@@ -15,7 +15,7 @@ from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_real
 from tenora_ops.families import ALONG
-from tenora_ops.formula import max_number, ops
+from tenora_ops.formula import is_complex, max_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import REALS, Draw, Sample, sample
@@ -250,7 +250,7 @@ batch_norm = op(
 def _group_norm(x: Any, weight: Any, bias: Any, num_groups: Any, eps: Any) -> Any:
     n, c = x.shape[0], x.shape[1]
     groups = ops.reshape(x, (n, num_groups, x.numel // max_number(n * num_groups, 1)))
-    normal = ops.reshape(_standard(groups, (2,), eps), (n, c, x.numel // max_number(n * c, 1)))
+    normal = ops.reshape(ops.standardise(groups, (2,), eps, True), (n, c, x.numel // max_number(n * c, 1)))
     return ops.reshape(_scaled(normal, weight, bias), x.shape)
 
 
@@ -376,7 +376,11 @@ instance_norm = op(
 
 
 def _rms_norm_eps(x: Any, weight: Any, normalized_shape: Any, eps: Any) -> Any:
-    normal = x * ops.rsqrt(ops.mean(x * x, x.trailing_dims(normalized_shape), True) + eps)
+    dims = x.trailing_dims(normalized_shape)
+    if is_complex(x):
+        normal = x * ops.rsqrt(ops.mean(x * x, dims, True) + eps)
+    else:
+        normal = ops.standardise(x, dims, eps, False)
     return normal if weight is None else normal * weight
 
 

@@ -129,6 +129,28 @@ def _largest(rows: Any, bag: Any, kept: Any, count: int) -> Any:
     return ops.stack(found) if found else ops.narrow(rows, 0, 0, 0)
 
 
+def _rows(index: Any, weight: Any, padding: int, scale_grad_by_freq: bool) -> Any:
+    if padding < 0 and not scale_grad_by_freq:
+        return ops.embedding(index, weight)
+    return ops.embedding_rows(index, weight, padding, scale_grad_by_freq)
+
+
+def _equal_bags(rows: Any, kept: Any, factors: Any, mode: str) -> Any:
+    """Bags of one length, (count, length, features), without their numbers; kept is None where all are."""
+    if mode == "max":
+        return ops.amax(rows, 1)
+    if factors is not None:
+        rows = rows * ops.unsqueeze(factors, -1)
+    if kept is not None:
+        rows = ops.where(ops.unsqueeze(kept, -1), rows, 0)
+    total = ops.sum(rows, 1)
+    if mode == "sum":
+        return total
+    if kept is None:
+        return total / rows.shape[1]
+    return total / ops.maximum(ops.sum(ops.to(kept, rows.dtype), 1, True), 1)
+
+
 def _embedding_bag(
     input: Any,
     weight: Any,
@@ -143,15 +165,21 @@ def _embedding_bag(
     flat, starts, count = _bags(ops.to(input, _engine.int64), offsets, include_last_offset)
     padding = -1 if padding_idx is None else padding_idx % max(weight.shape[0], 1)
     wide, factors = widened(weight, per_sample_weights)
-    rows = ops.embedding_rows(flat, wide, padding, scale_grad_by_freq)
+    if input.ndim == 2 and input.numel() and (mode != "max" or padding_idx is None):
+        index = ops.reshape(flat, input.shape)
+        some = None if padding_idx is None else ops.ne(index, padding)
+        bags = _equal_bags(_rows(index, wide, padding, scale_grad_by_freq), some, factors, mode)
+        return ops.to(bags, weight.dtype)
+    rows = _rows(flat, wide, padding, scale_grad_by_freq)
     bag, kept = _bag_numbers(flat, starts, count), ops.ne(flat, padding)
     if mode == "max":
         return ops.to(_largest(rows, bag, kept, count), weight.dtype)
     if factors is not None:
         rows = rows * ops.unsqueeze(ops.reshape(factors, flat.shape), -1)
-    rows = ops.where(ops.unsqueeze(kept, -1), rows, 0)
+    if padding_idx is not None:
+        rows = ops.where(ops.unsqueeze(kept, -1), rows, 0)
     nothing = ops.zeros((count, weight.shape[1]), dtype=rows.dtype, device=rows.device)
-    total = ops.index_add(nothing, 0, bag, rows)
+    total = ops.index_put(nothing, rows, [bag], accumulate=True)
     if mode == "mean":
         ones = ops.to(kept, rows.dtype)
         sizes = ops.index_add(ops.zeros((count,), dtype=rows.dtype, device=rows.device), 0, bag, ones)

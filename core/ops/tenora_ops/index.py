@@ -578,6 +578,10 @@ embedding = op(
     oracle=lambda index, weight: np.array([weight[i] for i in index.reshape(-1)], dtype=weight.dtype).reshape(
         *index.shape, weight.shape[1]
     ),
+    vjp=lambda g, index, weight, r: (
+        None,
+        ops.index_put(ops.zeros_like(weight), g, [index], accumulate=True),
+    ),
     doc="The rows of weight that input names.",
     example="tenora.nn.functional.embedding(tenora.tensor([0, 2]), tenora.ones(3, 4))",
     public="nn.functional.embedding",

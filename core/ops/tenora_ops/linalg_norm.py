@@ -150,6 +150,8 @@ def vector_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
         return ops.sum(ops.to(ops.ne(input, 0), linalg_steps.real_dtype(input.dtype)), dim, keepdim)
     if p == 1:
         return ops.sum(ops.abs(input), dim, keepdim)
+    if p == 2:
+        return ops.norm_scaled(input, dim, keepdim)
     return ops.norm_powers(input, p, dim, keepdim)
 
 

@@ -106,10 +106,82 @@ log_softmax_backward = op(
 )
 
 
+def _standardise(x: Any, dim: Any, eps: Any, centred: bool) -> Any:
+    if centred:
+        x = x - ops.mean(x, dim, True)
+    return x * ops.rsqrt(ops.mean(x * x, dim, True) + eps)
+
+
+def _standardise_backward(g: Any, x: Any, dim: Any, eps: Any, centred: bool) -> Any:
+    if centred:
+        x = x - ops.mean(x, dim, True)
+        g = g - ops.mean(g, dim, True)
+    scale = ops.rsqrt(ops.mean(x * x, dim, True) + eps)
+    normal = x * scale
+    return scale * (g - normal * ops.mean(g * normal, dim, True))
+
+
+def _standards(draw: Draw) -> Iterable[Sample]:
+    """Over last dims, over others, with the mean and without."""
+    return [
+        sample(draw.array(7), (0,), 1e-3, True),
+        sample(draw.array(3, 5), (1,), 1e-5, False),
+        sample(draw.array(2, 3, 4), (1, 2), 1e-3, True),
+        sample(draw.array(2, 3, 2, 4), (3,), 1e-2, True),
+        sample(draw.array(3, 5, 2), (0, 1), 1e-3, True),
+        sample(draw.array(1, 2, 1, 3, 4), (3, 4), 1e-3, False),
+        sample(draw.array(0, 3), (1,), 1e-3, True),
+        sample(draw.array(3, 40), (1,), 1e-3, True),
+    ]
+
+
+def _standards_twice(draw: Draw) -> Iterable[Sample]:
+    return [sample(draw.array(*s.arguments[0].shape), *s.arguments) for s in _standards(draw)]
+
+
+def _standard_parts(x: Any, dim: tuple[int, ...], eps: float, centred: bool) -> tuple[Any, Any]:
+    away = x - x.mean(axis=dim, keepdims=True) if centred else x
+    return away, np.sqrt((away**2).mean(axis=dim, keepdims=True) + eps)
+
+
+def _standard_gradient(g: Any, x: Any, dim: tuple[int, ...], eps: float, centred: bool) -> Any:
+    """By the quotient rule, of away / root."""
+    away, root = _standard_parts(x, dim, eps, centred)
+    of_away = g / root - away * (g * away).mean(axis=dim, keepdims=True) / root**3
+    return of_away - of_away.mean(axis=dim, keepdims=True) if centred else of_away
+
+
+standardise = op(
+    "standardise(input: Tensor, dim: int[], eps: float, centred: bool) -> Tensor",
+    family=ALONG,
+    dtype="float_same_real",
+    shape="same",
+    tolerance="statistics",
+    composite=_standardise,
+    vjp=lambda g, x, r, dim, eps, centred: ops.standardise_backward(g, x, dim, eps, centred),
+    samples=_standards,
+    oracle=lambda x, dim, eps, centred: np.divide(*_standard_parts(x, dim, eps, centred)),
+    doc="x / sqrt(mean(x^2) + eps) over dims, of x less its mean if centred: what layers normalise by.",
+    example="tenora.nn.functional.layer_norm(tenora.ones(2, 3), (3,))",
+    public="",
+)
+standardise_backward = op(
+    "standardise_backward(grad: Tensor, input: Tensor, dim: int[], eps: float, centred: bool) -> Tensor",
+    family=ALONG,
+    dtype="float_same_real",
+    shape="broadcast",
+    tolerance="statistics",
+    composite=_standardise_backward,
+    samples=_standards_twice,
+    oracle=_standard_gradient,
+    doc="The gradient of standardise for its input.",
+    example="tenora.nn.functional.layer_norm(tenora.ones(2, 3, requires_grad=True), (3,)).sum().backward()",
+    public="",
+)
+
+
 def _layer_norm(x: Any, weight: Any, bias: Any, normalized_shape: Any, eps: Any) -> Any:
-    dims = x.trailing_dims(normalized_shape)
-    centred = x - ops.mean(x, dims, True)
-    normal = centred * ops.rsqrt(ops.mean(centred * centred, dims, True) + eps)
+    normal = ops.standardise(x, x.trailing_dims(normalized_shape), eps, True)
     if weight is not None:
         normal = normal * weight
     return normal if bias is None else normal + bias

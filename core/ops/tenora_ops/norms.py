@@ -45,6 +45,15 @@ def _two_gradient(g: Any, x: Any, r: Any, dim: Any, keepdim: bool) -> Any:
     return x * ops.unreduce(scale, x, dim, keepdim)
 
 
+def _far(draw: Draw) -> list[Sample]:
+    """Numbers whose squares float32, then float64, cannot hold."""
+    scale = {"float64": 1e200, "float32": 1e30, "complex128": 1e200, "complex64": 1e30}.get(draw.dtype)
+    if scale is None:
+        return []
+    rows = draw.array(3, 40)
+    return [sample((rows * s).astype(rows.dtype), -1) for s in (scale / 1e20, 1e10 / scale)]
+
+
 norm_two = op(
     "norm_two(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
     family=NORM,
@@ -54,6 +63,33 @@ norm_two = op(
     doc="Square root of the sum of squared magnitudes.",
     example="tenora.norm(tenora.tensor([3.0, 4.0]))",
     display="norm",
+    public="",
+)
+
+
+def _scaled_two(x: Any, dim: Any, keepdim: bool) -> Any:
+    """The largest magnitude is taken out, so that nothing overflows."""
+    size = ops.abs(x)
+    largest = ops.softmax_shift(size, dim, True)
+    usable = ops.logical_and(ops.gt(largest, 0), ops.lt(largest, math.inf))
+    scale = ops.where(usable, largest, 1.0)
+    share = size / scale
+    return ops.sqrt(ops.sum(share * share, dim, keepdim)) * ops.softmax_shift(scale, dim, keepdim)
+
+
+norm_scaled = op(
+    "norm_scaled(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
+    family=NORM,
+    composite=_scaled_two,
+    vjp=_two_gradient,
+    samples=lambda draw: [*reductions(draw), *_far(draw)],
+    gradient_samples=reductions,
+    oracle=lambda x, dim=None, keepdim=False: reduced(
+        lambda row: math.hypot(*np.abs(row).tolist()), x, dim, keepdim
+    ),
+    doc="Square root of the sum of squared magnitudes, also where squares overflow or vanish.",
+    example="tenora.linalg.vector_norm(tenora.tensor([3.0, 4.0]))",
+    display="linalg.vector_norm",
     public="",
 )
 

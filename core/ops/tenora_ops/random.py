@@ -227,7 +227,8 @@ def _whole(bits_pairs: Any) -> Any:
     """62-bit keys of pairs of words."""
     high = ops.to(ops.select(bits_pairs, -1, 0), _engine.int64)
     low = ops.to(ops.select(bits_pairs, -1, 1), _engine.int64)
-    return ops.floor_divide(high, 2) * 2**31 + ops.floor_divide(low, 2)
+    half = ops.bitwise_right_shift(high, 1)
+    return ops.bitwise_or(ops.bitwise_left_shift(half, 31), ops.bitwise_right_shift(low, 1))
 
 
 def _modulo(bits_pairs: Any, span: int) -> Any:
@@ -339,6 +340,25 @@ randint_high = op(
 )
 
 
+random_order = op(
+    "random_order(input: Tensor) -> Tensor",
+    family=Family("sort", "index", "", "plain", lambda draw: [], ("uint32",)),
+    shape=lambda operands, attributes: operands[0][0][:1],
+    function=lambda input: ops.argsort(_whole(input), 0, False, True),
+    differentiable=False,
+    samples=lambda draw: [
+        sample(draw.rng.integers(0, high, (n, 2), dtype=np.uint32))
+        for n, high in ((5, 2**32), (0, 2), (1, 9), (40, 4), (700, 2**32), (300, 6))
+    ],
+    oracle=lambda x: np.array(
+        sorted(range(len(x)), key=lambda i: int(x[i, 0]) // 2 * 2**31 + int(x[i, 1]) // 2), dtype=np.int64
+    ),
+    doc="The stable order of rows of two words by their high 31 bits: randperm of random words.",
+    example="tenora.randperm(5)",
+    public="",
+)
+
+
 def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
     if n < 0:
         raise errors.OperationError(
@@ -346,8 +366,7 @@ def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
         )
     if n:
         _check_range("randperm", 0, n, dtype)
-    keys = _whole(ops.random_bits((n, 2), generator=generator, device=device))
-    order = ops.argsort(keys, 0, False, True)
+    order = ops.random_order(ops.random_bits((n, 2), generator=generator, device=device))
     return order if dtype in (None, _engine.int64) else ops.to(order, dtype)
 
 

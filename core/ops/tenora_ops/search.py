@@ -187,6 +187,30 @@ isin = op(
 
 
 # ---- counting ----
+def _count_values(input: Any, length: int) -> Any:
+    places = ops.reshape(input, (-1,))
+    counts = ops.full((length,), 0, device=input.device)
+    ones = ops.full(places.shape, 1, dtype=counts.dtype, device=input.device)
+    return ops.scatter_add(counts, 0, places, ones)
+
+
+count_values = op(
+    "count_values(input: Tensor, length: int) -> Tensor",
+    family=Family("search", "index", "", "plain", lambda draw: [], ("int64",)),
+    shape=lambda operands, attributes: (attributes[0],),
+    function=_count_values,
+    differentiable=False,
+    samples=lambda draw: [
+        sample(draw.indices(5, *shape), length)
+        for shape, length in (((9,), 5), ((3, 4), 8), ((), 5), ((0,), 3), ((0,), 0), ((2, 1, 3), 300))
+    ],
+    oracle=lambda x, length: np.array([list(x.reshape(-1)).count(v) for v in range(length)], dtype=np.int64),
+    doc="How often each whole number from 0 to length - 1 occurs; others are refused.",
+    example="tenora.bincount(tenora.tensor([0, 2, 2]))",
+    public="",
+)
+
+
 def _bincount(input: Any, weights: Any, minlength: int) -> Any:
     floating = input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == _engine.bool
     if input.ndim != 1 or floating or (input.numel() and int(ops.amin(input)) < 0):
@@ -203,11 +227,11 @@ def _bincount(input: Any, weights: Any, minlength: int) -> Any:
             f"[bincount] weights do not fit: got {tuple(weights.shape)}, expected {tuple(input.shape)}. "
             "Pass one per element."
         )
-    if weights is None:
-        weights = ops.full(input.shape, 1, dtype=_engine.int64, device=input.device)
-    elif weights.dtype != _engine.float32:
-        weights = ops.to(weights, _engine.float64)
     length = max(int(ops.amax(input)) + 1 if input.numel() else 0, minlength)
+    if weights is None:
+        return ops.count_values(ops.to(input, _engine.int64), length)
+    if weights.dtype != _engine.float32:
+        weights = ops.to(weights, _engine.float64)
     empty = ops.full((length,), 0, dtype=weights.dtype, device=input.device)
     return ops.scatter_add(empty, 0, ops.to(input, _engine.int64), weights) if input.numel() else empty
 

@@ -421,9 +421,33 @@ def _nan_to_num(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
     if not input.dtype.is_floating_point:
         return ops.clone(input)
     largest = LARGEST[input.dtype]
-    found = ops.where(ops.isnan(input), 0.0 if nan is None else nan, input)
-    found = ops.where(ops.eq(input, math.inf), largest if posinf is None else posinf, found)
-    return ops.where(ops.eq(input, -math.inf), -largest if neginf is None else neginf, found)
+    above, below = largest if posinf is None else posinf, -largest if neginf is None else neginf
+    return ops.replace_not_finite(input, 0.0 if nan is None else nan, above, below)
+
+
+def _replace_not_finite(x: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    found = ops.where(ops.isnan(x), nan, x)
+    found = ops.where(ops.eq(x, math.inf), posinf, found)
+    return ops.where(ops.eq(x, -math.inf), neginf, found)
+
+
+replace_not_finite = op(
+    "replace_not_finite(input: Tensor, nan: float, posinf: float, neginf: float) -> Tensor",
+    family=COMPOSITE,
+    dtype="float_same_real",
+    shape="same",
+    prepare="plain",
+    dtypes=REALS,
+    composite=_replace_not_finite,
+    vjp=lambda g, x, r, nan, posinf, neginf: ops.where(ops.isfinite(x), g, 0),
+    samples=lambda draw: [sample(*s.arguments[:1], 1.0, 2.0, -3.0) for s in not_finite(draw)],
+    gradient_samples=lambda draw: [sample(*s.arguments[:1], 1.0, 2.0, -3.0) for s in unary(draw)],
+    tolerance="exact",
+    oracle=lambda x, nan, posinf, neginf: _finite(x, nan, posinf, neginf),
+    doc="nan, posinf and neginf in the places of the numbers that are not finite: what nan_to_num runs.",
+    example="tenora.nan_to_num(tenora.tensor([float('nan')]))",
+    public="",
+)
 
 
 def _finite(x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
