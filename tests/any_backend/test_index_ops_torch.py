@@ -122,14 +122,7 @@ def outcome(name: str, call: drawn.Call, module: Any) -> Any:
 
 
 #: Arguments of dtypes that one side takes and the other refuses.
-NARROW = "tenora takes indices of every integer dtype"
 OTHER_DTYPES: dict[tuple[str, int, str], str] = {
-    **{
-        (name, 2, d): NARROW
-        for name in ("index_add", "index_copy", "index_fill", "index_select")
-        for d in SMALL
-    },
-    **{(name, 1, d): NARROW for name in ("put", "take") for d in SMALL},
     ("where", 0, "uint8"): "PyTorch's condition may still be uint8, with a warning",
 }
 
@@ -138,13 +131,12 @@ def lenient(name: str, call: drawn.Call, how: str, number: int) -> bool:
     """Where one side may take what the other refuses.
 
     Either checks less where nothing is read or written; tenora broadcasts the value of masked_fill; PyTorch refuses
-    some calls on 0-d tensors, and takes indices of take_along_dim by their remainder. `OTHER_DTYPES` has the rest.
+    some calls on 0-d tensors. `OTHER_DTYPES` has the rest.
     """
     arrays = [a for a in call.arguments if isinstance(a, np.ndarray)]
     dtype = how == "dtype" and (name, number, call.arguments[number].dtype.name) in OTHER_DTYPES
     value = name == "masked_fill" and np.ndim(call.arguments[2]) > 0
-    unchecked = name == "take_along_dim" and how == "element"
-    return dtype or value or unchecked or any(not a.size for a in arrays) or not arrays[0].ndim
+    return dtype or value or any(not a.size for a in arrays) or not arrays[0].ndim
 
 
 @pytest.mark.parametrize(("name", "number", "dtype"), OTHER_DTYPES)

@@ -79,8 +79,11 @@ class ArgumentValueError(TenoraError, ValueError):
     default_code = "value"
 
 
-class IndexRangeError(TenoraError, IndexError):
-    """An index or a dimension out of range."""
+class IndexRangeError(TenoraError, IndexError, RuntimeError):
+    """An index or a dimension out of range.
+
+    Both built-in classes: PyTorch raises IndexError for most ops, and RuntimeError where gather and scatter read it.
+    """
 
     default_code = "index"
 

@@ -2,6 +2,8 @@
 
 #include "op_function.h"
 
+#include <algorithm>
+
 #include "tenora/dispatch.h"
 #include "tensor_object.h"
 
@@ -66,6 +68,48 @@ void take_dtype_of(const Tensor* out, const OpInfo& info, Arguments& a) {
             a.attributes[p.slot] = attr_dtype(out->dtype);
 }
 
+// The text of a mistake found in a part of an op, under the name that was called: [name] ... (In its part
+// 'x'.) Empty where it has that name already, or another's than an op's.
+std::string told_as(const std::string& message, std::string_view name, const std::string& named_op) {
+    size_t end = message.starts_with('[') ? message.find(']') : std::string::npos;
+    if (end == std::string::npos) return "";
+    std::string part = message.substr(1, end - 1), plain = part;
+    if (part == name || part.ends_with("." + std::string(name))) return "";
+    std::ranges::replace(plain, '.', '_');  // linalg.inv is published for linalg_inv
+    if (part != named_op && !find_op(part) && !find_op(plain)) return "";
+    bool innermost = message.find("(In its part '") == std::string::npos;
+    return "[" + std::string(name) + "]" + message.substr(end + 1) +
+           (innermost ? " (In its part '" + part + "'.)" : "");
+}
+
+// An exception of a class of its own, with other arguments than a text, stays as it is.
+void tell_python_as(const PythonError& error, std::string_view name) {
+    PyRef exception = PyRef::steal(error.exception());
+    PyRef arguments = PyRef::steal(exception ? PyObject_GetAttrString(exception.get(), "args") : nullptr);
+    bool plain = arguments && PyTuple_Check(arguments.get()) && PyTuple_GET_SIZE(arguments.get()) == 1 &&
+                 PyUnicode_Check(PyTuple_GET_ITEM(arguments.get(), 0));
+    if (plain) {
+        PyRef known = PyRef::steal(PyObject_GetAttrString(exception.get(), "op"));
+        PyErr_Clear();
+        std::string named_op = known && PyUnicode_Check(known.get()) ? to_text(known.get()) : "";
+        std::string told = told_as(to_text(PyTuple_GET_ITEM(arguments.get(), 0)), name, named_op);
+        if (!told.empty()) {
+            PyRef replaced = own(PyTuple_Pack(1, text(told).get()));
+            if (known) PyObject_SetAttrString(exception.get(), "op", text(name).get());
+            PyObject_SetAttrString(exception.get(), "args", replaced.get());
+        }
+    }
+    PyErr_Clear();
+}
+
+void tell_as(Error& error, std::string_view name) {
+    if (auto* python = dynamic_cast<PythonError*>(&error)) return tell_python_as(*python, name);
+    std::string told = told_as(error.message, name, error.op);
+    if (told.empty()) return;
+    error.message = std::move(told);
+    error.op = name;
+}
+
 PyObject* run_out(const OpInfo& info, Arguments& a) {
     const char* op_name = info.signature->name.c_str();
     if (!info.out_ok) raise_kind(ErrorKind::Type, "type", op_name, "the op takes no out=.");
@@ -103,8 +147,13 @@ PyObject* run_inplace(const OpInfo& info, const Arguments& a, PyObject* self) {
 }
 
 PyObject* run(OpFunctionObject* f, const OpInfo& info, Arguments& a, PyObject* self) {
-    if (f->kind == OpKind::InPlace) return run_inplace(info, a, self);
-    return a.out ? run_out(info, a) : run_function(info, a);
+    try {
+        if (f->kind == OpKind::InPlace) return run_inplace(info, a, self);
+        return a.out ? run_out(info, a) : run_function(info, a);
+    } catch (Error& error) {
+        tell_as(error, op(info.id).display());
+        throw;
+    }
 }
 
 PyObject* op_vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf, PyObject* kwnames) {

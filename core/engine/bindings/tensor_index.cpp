@@ -81,21 +81,26 @@ void add_bool(Key& key, bool value) {
     if (count) std::memcpy(key.entries.back()->dl.data, &zero, sizeof zero);
 }
 
+// uint8 was the dtype of masks before bool was; `index` warns.
+bool is_mask(const Tensor* t) { return t->dtype == DType::Bool || t->dtype == DType::U8; }
+
 void add_tensor(Key& key, TensorRef t) {
-    if (!(t->dtype == DType::Bool || is_integral(t->dtype))) {
+    bool taken = is_mask(t.get()) || t->dtype == DType::I64 || t->dtype == DType::I32;
+    if (!taken && (t->rank() || !is_integral(t->dtype))) {
         raise_kind(ErrorKind::Index, "dtype", "index",
                    "a tensor used as an index has the wrong dtype: got " + describe(t.get()) +
-                       ", expected integers or bool.");
+                       ", expected int64, int32, bool or uint8. Cast it with .to(tenora.int64).");
     }
-    if (t->rank() == 0 && is_integral(t->dtype)) {
+    if (t->rank() == 0) {
         PyRef number = PyRef::steal(item_object(t.get()));
+        if (is_mask(t.get())) {
+            int truth = PyObject_IsTrue(number.get());
+            check_status(truth);
+            return add_bool(key, truth != 0);
+        }
         return add_int(key, int64_argument(number.get(), "index"));
     }
-    int whole = t->dtype == DType::Bool ? t->rank() : 1;
-    if (whole == 0) {
-        PyRef truth = PyRef::steal(item_object(t.get()));
-        return add_bool(key, truth.get() == Py_True);
-    }
+    int whole = is_mask(t.get()) ? t->rank() : 1;
     for (int i = 0; i < whole; ++i) add_whole(key);
     key.consumed += whole;
     key.advanced = true;
@@ -104,7 +109,9 @@ void add_tensor(Key& key, TensorRef t) {
 
 TensorRef index_from_sequence(PyObject* o, Device device) {
     TensorRef t = tensor_from_object(o, DType::None, Device{}, false);
-    if (t->numel == 0 && is_floating(t->dtype)) t = convert(std::move(t), DType::I64, Device{});  // x[[]]
+    bool narrow = is_integral(t->dtype) && !(t->dtype == DType::U8 && is_ndarray(o));
+    if (narrow || (t->numel == 0 && is_floating(t->dtype)))  // arrays of int16, x[[]]
+        t = convert(std::move(t), DType::I64, Device{});
     return convert(std::move(t), DType::None, device);
 }
 
@@ -137,8 +144,38 @@ bool numpy_bool(PyObject* o) {
 
 int64_t dims_of(PyObject* o) {
     if (o == Py_None || o == Py_Ellipsis || PyBool_Check(o) || numpy_bool(o)) return 0;
-    if (is_tensor(o)) return impl_of(o)->dtype == DType::Bool ? impl_of(o)->rank() : 1;
+    if (is_tensor(o)) return is_mask(impl_of(o)) ? impl_of(o)->rank() : 1;
     return 1;
+}
+
+// A list of more than numbers names several dimensions, as a tuple does: NumPy's old heuristic, which PyTorch
+// has.
+bool acts_as_tuple(PyObject* o) {
+    constexpr Py_ssize_t kLong = 32;
+    if (!PyList_Check(o) || PyList_GET_SIZE(o) >= kLong) return false;
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(o); ++k) {
+        PyObject* item = PyList_GET_ITEM(o, k);
+        if (is_tensor(item) || PySequence_Check(item) || PySlice_Check(item) || item == Py_Ellipsis ||
+            item == Py_None)
+            return true;
+    }
+    return false;
+}
+
+// What stands behind a second Ellipsis finds no dimension, as in PyTorch, unless both stand for none.
+void add_ellipsis(Key& key, PyObject* tuple, Py_ssize_t at, int64_t rest) {
+    for (Py_ssize_t k = at + 1; key.ellipsis && rest && k < PyTuple_GET_SIZE(tuple); ++k) {
+        if (PyTuple_GET_ITEM(tuple, k) != Py_Ellipsis)
+            raise_kind(
+                ErrorKind::Index, "index", "index",
+                "a second Ellipsis leaves no dimension: got an index behind it, expected none. Use one "
+                "Ellipsis.");
+    }
+    for (int64_t i = 0; !key.ellipsis && i < rest; ++i) {
+        add_whole(key);
+        key.entries.emplace_back();
+    }
+    key.ellipsis = true;
 }
 
 void parse_tuple(Key& key, PyObject* tuple, Tensor* self) {
@@ -149,7 +186,7 @@ void parse_tuple(Key& key, PyObject* tuple, Tensor* self) {
         PyObject* o = PyTuple_GET_ITEM(tuple, k);
         if (is_ndarray(o) || PyList_Check(o) || PyTuple_Check(o) || PyRange_Check(o)) {
             converted[size_t(k)] = index_from_sequence(o, self->device);
-            named += converted[size_t(k)]->dtype == DType::Bool ? converted[size_t(k)]->rank() : 1;
+            named += is_mask(converted[size_t(k)].get()) ? converted[size_t(k)]->rank() : 1;
         } else {
             named += dims_of(o);
         }
@@ -163,13 +200,7 @@ void parse_tuple(Key& key, PyObject* tuple, Tensor* self) {
         if (converted[size_t(k)]) {
             add_tensor(key, converted[size_t(k)]);
         } else if (o == Py_Ellipsis) {
-            if (key.ellipsis)
-                raise_kind(ErrorKind::Index, "index", "index", "an index has one Ellipsis at most.");
-            key.ellipsis = true;
-            for (int64_t i = named; i < self->rank(); ++i) {
-                add_whole(key);
-                key.entries.emplace_back();
-            }
+            add_ellipsis(key, tuple, k, self->rank() - named);
         } else {
             add_item(key, o, self);
         }
@@ -178,6 +209,15 @@ void parse_tuple(Key& key, PyObject* tuple, Tensor* self) {
 
 void parse(Key& key, PyObject* o, Tensor* self) {
     if (PyTuple_Check(o)) return parse_tuple(key, o, self);
+    if (acts_as_tuple(o)) {
+        if (PyErr_WarnEx(PyExc_UserWarning,
+                         "Using a non-tuple sequence for multidimensional indexing is deprecated: write "
+                         "x[tuple(seq)] instead of x[seq], or x[tenora.tensor(seq)] for one index tensor.",
+                         1) < 0)
+            throw_python();
+        PyRef items = own(PyList_AsTuple(o));
+        return parse_tuple(key, items.get(), self);
+    }
     PyRef single = own(PyTuple_Pack(1, o));
     parse_tuple(key, single.get(), self);
 }
@@ -237,7 +277,7 @@ int indexed_rank(Tensor* view, const Key& key) {
     int taken = 0, brought = 0;
     for (const TensorRef& t : key.entries) {
         if (!t) continue;
-        bool mask = t->dtype == DType::Bool;
+        bool mask = is_mask(t.get());
         taken += mask ? t->rank() : 1;
         brought = std::max(brought, mask ? 1 : t->rank());
     }

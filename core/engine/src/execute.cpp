@@ -245,8 +245,10 @@ void narrow_recorded(Call& c) {
     std::string inner = "[" + error.op + "]";
     if (!error.op.empty() && error.op != outer.display() && error.message.starts_with(inner)) {
         std::string name(outer.display());
-        error.message =
-            "[" + name + "]" + error.message.substr(inner.size()) + " (In its part '" + error.op + "'.)";
+        std::string part = error.message.find("(In its part '") == std::string::npos
+                               ? " (In its part '" + error.op + "'.)"
+                               : "";  // the innermost part is the one to look at
+        error.message = "[" + name + "]" + error.message.substr(inner.size()) + part;
         error.op = name;
     }
     throw error;

@@ -89,9 +89,15 @@ class Lifted {
     LocalView views_[4];
 };
 
+// Kernels read places as int64.
+void cast_places(Call& c, Operands& in) {
+    if (in[1].tensor->dtype != DType::I64) in[1] = c.keep(cast(in[1].tensor, DType::I64));
+}
+
 void gather(Call& c) {
     Operands in(c.in.size());
     cast_operands(c, in);
+    cast_places(c, in);
     Tensor* o = c.output(0);
     Tensor* all[] = {in[0].tensor, in[1].tensor, o};
     Lifted lifted(all);
@@ -170,6 +176,7 @@ void argreduce(Call& c) {
 void preload(Call& c) {
     Operands in(c.in.size());
     cast_operands(c, in);
+    cast_places(c, in);
     Tensor* o = c.output(0);
     if (o != in[0].tensor) copy_into(o, in[0].tensor, c.backend);
     for (size_t i = 1; i < in.size(); ++i) {  // a number as src: seen with the index's shape

@@ -4,6 +4,7 @@
 
 #include "index_plan.h"
 #include "internal.h"
+#include "tenora/hooks.h"
 
 namespace tenora {
 
@@ -56,6 +57,13 @@ std::span<const Operand> resolve_masks(const Op& op, std::span<const Operand> in
             kept.push_back(to_device(t, x->device, false));
             t = kept.back().get();
         }
+        if (t->dtype == DType::U8) {  // a mask of before there were booleans
+            if (hooks().warn)
+                hooks().warn("UserWarning",
+                             "indexing with dtype uint8 is deprecated: use a mask of dtype bool instead.");
+            kept.push_back(cast(t, DType::Bool));
+            t = kept.back().get();
+        }
         if (t->dtype == DType::Bool) {
             if (t->rank() == 0)
                 fail(ErrorKind::Index, "index", op.display(),
@@ -64,7 +72,7 @@ std::span<const Operand> resolve_masks(const Op& op, std::span<const Operand> in
             push_mask(op, t, x, int(storage.size() - first), storage, kept);
             continue;
         }
-        if (t->dtype != DType::I64 && is_integral(t->dtype)) {
+        if (t->dtype == DType::I32) {
             kept.push_back(cast(t, DType::I64));
             t = kept.back().get();
         }

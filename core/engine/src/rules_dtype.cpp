@@ -315,20 +315,21 @@ void where_rule(Infer& c) {
     finish(c, d, d);
 }
 
-void check_i64(Infer& c, size_t i) {
+// Without elements there is nothing to read, and no dtype is wrong, as in PyTorch.
+void check_places(Infer& c, size_t i) {
     Tensor* t = tensor_in(c, i, "index");
-    if (t->dtype != DType::I64)
+    if (t->dtype != DType::I64 && t->dtype != DType::I32 && t->numel)
         refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the index: got ", t->dtype,
-               ", expected int64. Cast it with .to(tenora.int64).");
+               ", expected int64 or int32. Cast it with .to(tenora.int64).");
 }
 
 void gather_rule(Infer& c) {
-    check_i64(c, 1);
+    check_places(c, 1);
     finish(c, DType::None, tensor_in(c, 0, "input")->dtype);
 }
 
 void scatter_rule(Infer& c) {
-    check_i64(c, 1);
+    check_places(c, 1);
     DType d = tensor_in(c, 0, "input")->dtype;
     if (c.in.size() > 2 && c.in[2].tensor && c.in[2].tensor->dtype != d)
         refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of src: got ", c.in[2].tensor->dtype,
@@ -341,8 +342,8 @@ void check_indices(Infer& c, size_t first) {
     for (size_t i = first; i < c.in.size(); ++i) {
         Tensor* t = c.in[i].tensor;
         if (!t) continue;
-        bool fine = t->dtype == DType::I64 || t->dtype == DType::I32 || t->dtype == DType::I16 ||
-                    t->dtype == DType::I8 || t->dtype == DType::Bool || t->dtype == DType::U8;
+        bool fine = t->dtype == DType::I64 || t->dtype == DType::I32 || t->dtype == DType::Bool ||
+                    t->dtype == DType::U8;
         if (!fine)
             refuse(c, ErrorKind::Index, "dtype", "wrong dtype of an index tensor: got ", t->dtype,
                    ", expected int64, int32, uint8 or bool. Cast it with .to(tenora.int64).");
@@ -351,6 +352,14 @@ void check_indices(Infer& c, size_t first) {
 
 void indexing_rule(Infer& c) {
     check_indices(c, 1);
+    finish(c, DType::None, tensor_in(c, 0, "input")->dtype);
+}
+
+void index_select_rule(Infer& c) {
+    DType d = tensor_in(c, 1, "index")->dtype;
+    if (d != DType::I64 && d != DType::I32)
+        refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the index: got ", d,
+               ", expected int64 or int32. Cast it with .to(tenora.int64), or use x[mask] for a mask.");
     finish(c, DType::None, tensor_in(c, 0, "input")->dtype);
 }
 
@@ -369,6 +378,7 @@ const RuleName table[] = {
     {"loss_real", loss_real},
     {"promote_no_bool", promote_no_bool},
     {"promote_float", promote_float},
+    {"promote_quotient", promote_quotient},
     {"promote_bool", promote_bool},
     {"promote_integral", promote_integral},
     {"promote_float_real", promote_float_real},
@@ -378,7 +388,6 @@ const RuleName table[] = {
     {"div", div_rule},
     {"pow", pow_rule},
     {"abs", abs_rule},
-    {"promote_quotient", promote_quotient},
     {"same", same_rule},
     {"first", same_rule},
     {"same_all", same_all},
@@ -401,6 +410,7 @@ const RuleName table[] = {
     {"gather", gather_rule},
     {"scatter", scatter_rule},
     {"indexing", indexing_rule},
+    {"index_select", index_select_rule},
     {"index_put", index_put_rule},
 };
 

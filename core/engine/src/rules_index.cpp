@@ -41,9 +41,6 @@ void index_select(Infer& c) {
     Tensor *x = tensor_in(c, 0, "input"), *index = tensor_in(c, 1, "index");
     int64_t dim = wrap_dim(c, int_attr(c, 0, "dim"), x->rank());
     c.attr[0] = attr_int(dim);
-    if (index->dtype == DType::Bool)
-        refuse(c, ErrorKind::Runtime, "dtype", "index has the wrong dtype: got ", describe(index),
-               ", expected integers. Use x[mask] for a mask.");
     if (index->rank() > 1)
         refuse(c, ErrorKind::Index, "shape", "index must be a vector: got ", describe(index),
                ", expected at most one dimension. Use x[index] for more.");

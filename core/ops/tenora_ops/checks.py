@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenora_dispatch import errors
-from tenora_engine import _engine
 
 
 def wrap_dim(op: str, dim: int, rank: int) -> int:
@@ -80,16 +79,23 @@ def broadcast_shape(op: str, shapes: Iterable[Iterable[int]]) -> tuple[int, ...]
     return tuple(result)
 
 
-def need_indices(op: str, index: Any, most: int | None = None) -> None:
-    """Refuses an index tensor that holds no integers, or has more than `most` dimensions.
+def need_indices(
+    op: str,
+    index: Any,
+    most: int | None = None,
+    dtypes: tuple[str, ...] = ("int64",),
+    error: type[errors.TenoraError] = errors.OperationError,
+) -> None:
+    """Refuses an index tensor of another dtype than PyTorch's op takes, or of more than `most` dimensions.
 
     Raises:
-        RuntimeError: the dtype is wrong.
+        RuntimeError: the dtype is wrong (or `error`, where PyTorch raises another).
         IndexError: there are too many dimensions.
     """
-    if index.dtype.is_floating_point or index.dtype.is_complex or index.dtype == _engine.bool:
-        raise errors.OperationError(
-            f"[{op}] index has the wrong dtype: got {index.dtype}, expected integers. Cast it."
+    if index.dtype.name not in dtypes:
+        raise error(
+            f"[{op}] index has the wrong dtype: got {index.dtype}, expected {' or '.join(dtypes)}. Cast it with "
+            ".to(tenora.int64)."
         )
     if most is not None and index.ndim > most:
         raise errors.IndexRangeError(

@@ -22,7 +22,8 @@ from tenora_ops.lazy import np, opt_einsum
 from tenora_ops.matmul import pairs
 from tenora_ops.oracles import contract
 from tenora_ops.record import Family, op
-from tenora_ops.samples import FLOATING, PRODUCTS, REALS, Draw, Sample, sample, unary
+from tenora_ops.samples import COMPLEX, FLOATING, PRODUCTS, REALS, Draw, Sample, sample, unary
+from tenora_ops.with_complex import affine_complex, affine_samples, complex_factor
 
 CONTRACTION = Family("matmul", "", "", "", unary, PRODUCTS, tolerance="contraction")
 AFFINE = Family("matmul", "", "", "", unary, FLOATING, tolerance="contraction")
@@ -416,6 +417,24 @@ addmv = op(
 )
 
 
+addmv_complex = op(
+    "addmv_complex(input: Tensor, mat: Tensor, vec: Tensor, *, beta: Tensor | Scalar = 1, alpha: Tensor | Scalar = 1) "
+    "-> Tensor",
+    family=AFFINE,
+    dtypes=COMPLEX,
+    function=lambda input, mat, vec, *, beta, alpha: affine_complex("addmv")(input, mat, vec, beta, alpha),
+    samples=affine_samples(((2,), (2, 3), (3,)), ((), (2, 3), (3,))),
+    oracle=lambda x, a, b, beta=1, alpha=1: beta * x + alpha * contract(a, b),
+    doc="addmv with complex factors.",
+    example="(tenora.ones(2) * 1j).addmv(tenora.ones(2, 3) * 1j, tenora.ones(3) * 1j, alpha=2j)",
+    public="addmv",
+    display="addmv",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
 def _check_factors(op: str, dtype: Any, **factors: Any) -> None:
     """A float factor needs a floating result, a bool one a bool result."""
     for name, factor in factors.items():
@@ -436,6 +455,7 @@ def _addr(input: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     need_rank("addr", vec1, 1, 1)
     need_rank("addr", vec2, 1, 1)
     dtype = _engine.promote_types(input.dtype, _engine.promote_types(vec1.dtype, vec2.dtype))
+    beta, alpha = (complex_factor("addr", *pair, dtype) for pair in (("beta", beta), ("alpha", alpha)))
     _check_factors("addr", dtype, beta=beta, alpha=alpha)
     shape = (vec1.shape[0], vec2.shape[0])
     if broadcast_shape("addr", [input.shape, shape]) != shape:
@@ -448,7 +468,8 @@ def _addr(input: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
 
 
 addr = op(
-    "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
+    "addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: Tensor | Scalar = 1, alpha: Tensor | Scalar = 1) "
+    "-> Tensor",
     family=AFFINE,
     function=_addr,
     samples=_affine(
@@ -473,11 +494,16 @@ def _addbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1)
         )
     b, n, m = batch1.shape
     left = ops.reshape(ops.permute(batch1, (1, 0, 2)), (n, b * m))
-    return ops.addmm(input, left, ops.reshape(batch2, (b * m, batch2.shape[2])), beta=beta, alpha=alpha)
+    beta, alpha = (
+        complex_factor("addbmm", *pair, input.dtype) for pair in (("beta", beta), ("alpha", alpha))
+    )
+    addmm = ops.addmm_complex if isinstance(beta, complex) or isinstance(alpha, complex) else ops.addmm
+    return addmm(input, left, ops.reshape(batch2, (b * m, batch2.shape[2])), beta=beta, alpha=alpha)
 
 
 addbmm = op(
-    "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1) -> Tensor",
+    "addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Tensor | Scalar = 1, alpha: Tensor | Scalar = 1) "
+    "-> Tensor",
     family=AFFINE,
     function=_addbmm,
     samples=_affine(

@@ -48,6 +48,7 @@ from tenora_ops import (  # noqa: F401 - importing a family registers its record
     structural,
     transcendental,
     whole,
+    with_complex,
 )
 from tenora_ops.formula import REGISTERED, ops
 from tenora_ops.python_op import Overloads, PythonOp

@@ -224,7 +224,7 @@ def _index_select(input: Any, dim: int, index: Any) -> Any:
 index_select = op(
     "index_select(input: Tensor, dim: int, index: Tensor) -> Tensor",
     family=READ,
-    dtype="indexing",
+    dtype="index_select",
     shape="index_select",
     prepare="index_select",
     function=_index_select,
@@ -253,7 +253,7 @@ def _add_rows(x: Any, dim: Any, index: Any, src: Any) -> Any:
 
 
 def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> Any:
-    need_indices("index_add", index, 1)
+    need_indices("index_add", index, 1, ("int32", "int64"))
     dim = wrap_dim("index_add", dim, input.ndim)
     wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
     if list(source.shape) != wanted and (input.ndim or source.numel() != index.numel()):
@@ -266,20 +266,27 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> 
             f"[index_add] wrong dtype of source: got {source.dtype}, expected {input.dtype} like input. "
             "Cast it with .to(...)."
         )
-    scaled = source * _factor(alpha, input.dtype)
-    try:
-        if not source.numel():
-            ops.index_select(input, dim, index)  # nothing else would read an index beyond the dim
-        if not input.ndim:
-            whole = _add_rows(ops.reshape(input, (1,)), 0, index, ops.reshape(scaled, (-1,)))
-            return ops.reshape(whole, ())
-        return _add_rows(input, dim, index, scaled)
-    except IndexError as error:  # by the op's own name
-        raise type(error)("[index_add]" + str(error).partition("]")[2]) from None
+    scaled = ops.mul(source, _factor(alpha, input.dtype))
+    if not source.numel():
+        ops.index_select(input, dim, index)  # nothing else would read an index beyond the dim
+    if not input.ndim:
+        whole = _add_rows(ops.reshape(input, (1,)), 0, index, ops.reshape(scaled, (-1,)))
+        return ops.reshape(whole, ())
+    return _add_rows(input, dim, index, scaled)
 
 
 def _factor(alpha: Any, dtype: Any) -> Any:
     """alpha as a number of the dtype: whole for integers, as PyTorch has it."""
+    if isinstance(alpha, _engine.Tensor):
+        if alpha.ndim:
+            raise errors.ArgumentTypeError(
+                "[index_add] alpha is wrong: got Tensor, expected number. Pass a number."
+            )
+        alpha = alpha.item()
+    if isinstance(alpha, complex) and not dtype.is_complex and dtype != _engine.bool:
+        raise errors.OperationError(
+            f"[index_add] alpha: got a complex number for {dtype}, expected a real one. Take its .real."
+        )
     if dtype == _engine.bool:
         return bool(alpha)
     if dtype.is_floating_point or dtype.is_complex or isinstance(alpha, int):
@@ -292,7 +299,7 @@ def _factor(alpha: Any, dtype: Any) -> Any:
 
 
 index_add = op(
-    "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor",
+    "index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Tensor | Scalar = 1) -> Tensor",
     family=WRITE,
     dtype="",
     shape="",
@@ -571,16 +578,16 @@ embedding = op(
     family=DEPENDENT,
     dtypes=FLOATING,
     composite=rows_of,
+    vjp=lambda g, index, weight, r: (
+        None,
+        ops.index_put(ops.zeros_like(weight), g, [index], accumulate=True),
+    ),
     samples=lambda draw: [
         sample(draw.indices(5, *shape), draw.array(5, 3))
         for shape in ((4,), (2, 3), (), (0,), (2, 1, 2), (1, 2, 1, 2))
     ],
     oracle=lambda index, weight: np.array([weight[i] for i in index.reshape(-1)], dtype=weight.dtype).reshape(
         *index.shape, weight.shape[1]
-    ),
-    vjp=lambda g, index, weight, r: (
-        None,
-        ops.index_put(ops.zeros_like(weight), g, [index], accumulate=True),
     ),
     doc="The rows of weight that input names.",
     example="tenora.nn.functional.embedding(tenora.tensor([0, 2]), tenora.ones(3, 4))",

@@ -37,6 +37,7 @@ FAMILIES: dict[str, tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ..
                   'vdot': False,
                   'kron': False,
                   'addmv': False,
+                  'addmv_complex': False,
                   'addr': False,
                   'addbmm': False,
                   'cdist': False},

@@ -115,6 +115,7 @@ def _fold(input: Any, dim: int, index: Any, src: Any, reduce: str) -> Any:
             f"[scatter_reduce] index is out of bounds: got {least if least < 0 else most}, expected 0 to {size - 1} "
             f"for dimension {dim}. Pass positions that the dimension has."
         )
+    index = ops.to(index, _engine.int64)
     flat = ops.reshape(ops.contiguous(input), (-1,))
     values = ops.reshape(ops.contiguous(src), (-1,))
     return ops.reshape(

@@ -41,6 +41,7 @@ take = op(
 
 
 def _take_along(input: Any, indices: Any, dim: int | None = None) -> Any:
+    """With a dim, an index beyond it counts on from its other end, as in PyTorch; without one it is refused."""
     if dim is None:
         return ops.gather(ops.reshape(input, (-1,)), 0, ops.reshape(indices, (-1,)))
     if indices.ndim != input.ndim:
@@ -48,6 +49,11 @@ def _take_along(input: Any, indices: Any, dim: int | None = None) -> Any:
             f"[take_along_dim] ranks differ: got {input.ndim} and indices of {indices.ndim}, expected the same. "
             "Reshape the indices."
         )
+    if not input.ndim:
+        raise errors.IndexRangeError(
+            f"[take_along_dim] a number has no dim: got dim {dim} for a 0-d tensor, expected None. Reshape the tensor."
+        )
+    need_indices("take_along_dim", indices)
     dim = wrap_dim("take_along_dim", dim, input.ndim)
     rest = [
         1 if d == dim else broadcast_shape("take_along_dim", [[a], [b]])[0]
@@ -55,6 +61,12 @@ def _take_along(input: Any, indices: Any, dim: int | None = None) -> Any:
     ]
     data = ops.expand(input, [input.shape[d] if d == dim else n for d, n in enumerate(rest)])
     places = ops.expand(indices, [indices.shape[d] if d == dim else n for d, n in enumerate(rest)])
+    if not input.shape[dim] and places.numel():
+        raise errors.IndexRangeError(
+            f"[take_along_dim] dim {dim} is empty: got {places.numel()} indices, expected none. Pass no indices."
+        )
+    if places.numel():
+        places = ops.remainder(places, input.shape[dim])
     return ops.gather(data, dim, ops.contiguous(places))
 
 
@@ -95,10 +107,13 @@ def _index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
                 f"[index_fill] value has dimensions: got shape {tuple(value.shape)}, expected a 0-d tensor or number. "
                 "Pass one number."
             )
-        value = ops.to(value, input.dtype)
-    else:
-        value = ops.full((), value, dtype=input.dtype, device=input.device)
-    need_indices("index_fill", index, 1)
+    real = not (isinstance(value, complex) or (isinstance(value, _engine.Tensor) and value.dtype.is_complex))
+    if not real and not input.dtype.is_complex:
+        raise errors.OperationError(
+            f"[index_fill] value: got a complex number for {input.dtype}, expected a real one. Take its .real."
+        )
+    value = ops.fill_tensor(ops.full((), 0, dtype=input.dtype, device=input.device), value)
+    need_indices("index_fill", index, 1, error=errors.IndexRangeError)
     dim, index = wrap_dim("index_fill", dim, input.ndim), ops.reshape(index, (-1,))
     line = ops.full((input.shape[dim] if input.ndim else 1,), False, dtype=_engine.bool, device=input.device)
     line = ops.index_put(line, ops.full((), True, dtype=_engine.bool, device=input.device), [index])
@@ -144,7 +159,7 @@ def _index_copy(input: Any, dim: int, index: Any, source: Any) -> Any:
     index = ops.reshape(index, (-1,))
     wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape or (1,))]
     if input.dtype != source.dtype or (list(source.shape) != wanted and source.ndim):
-        raise errors.OperationError(
+        raise errors.IndexRangeError(
             f"[index_copy] source does not fit: got {source.dtype} {tuple(source.shape)}, expected {input.dtype} "
             f"{tuple(wanted)}. Give a slice for every index."
         )
@@ -350,6 +365,7 @@ where_self = op(
     doc="input where the condition holds, other elsewhere.",
     example="tenora.ones(2).where(tenora.tensor([True, False]), 0.0)",
     public="",
+    display="where",
     method="where",
 )
 
