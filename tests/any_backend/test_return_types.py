@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -109,6 +110,16 @@ def test_out_returns_the_same_type_of_the_tensors_given(backend: str) -> None:
     assert again.values is targets[0]
     plain = tenora.var_mean(tenora.tensor(M), 0, out=(tenora.empty(0), tenora.empty(0)))
     assert type(plain) is tuple and len(plain) == 2
+
+
+@pytest.mark.parametrize("name", ["max", "linalg_qr", "slogdet", "histogramdd"])
+def test_they_print_as_pytorchs_do(name: str) -> None:
+    ours, theirs = (CALLS[name](lib, lib.tensor(M)) for lib in (tenora, torch))
+    fields = ",\n".join(f"{field}={getattr(ours, field)!r}" for field in type(ours).__match_args__)
+    assert repr(ours) == str(ours) == ours.__repr__() == f"tenora.return_types.{name}(\n{fields})"
+    assert re.sub(r"[-0-9.]+", "0", repr(ours)).replace(" ", "") == re.sub(
+        r"[-0-9.]+", "0", repr(theirs).replace("torch.", "tenora.", 1)
+    ).replace(" ", "")
 
 
 def test_they_are_copied_and_pickled(backend: str) -> None:

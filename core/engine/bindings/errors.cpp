@@ -42,6 +42,14 @@ PyObject* class_of(ErrorKind kind) {
     return builtin_class(kind);
 }
 
+// The class of tenora that is this built-in one too.
+PyObject* own_class(PyObject* builtin) {
+    for (ErrorKind kind :
+         {ErrorKind::Runtime, ErrorKind::Type, ErrorKind::Value, ErrorKind::Index, ErrorKind::NotImplemented})
+        if (builtin == builtin_class(kind)) return class_of(kind);
+    return builtin;
+}
+
 void set_field(PyObject* exception, const char* name, const std::string& value) {
     PyRef text = PyRef::steal(PyUnicode_DecodeUTF8(value.data(), Py_ssize_t(value.size()), "replace"));
     if (!text || PyObject_SetAttrString(exception, name, text.get()) < 0)
@@ -127,7 +135,7 @@ void keep_cause(const PythonError& error) { kept_cause = {error.text(), shared(e
 void throw_python() { throw PythonError(); }
 
 void raise(PyObject* type, std::string_view text) {
-    PyErr_SetString(type, std::string(text).c_str());
+    PyErr_SetString(own_class(type), std::string(text).c_str());
     throw PythonError();
 }
 
@@ -160,7 +168,7 @@ void set_python_error(const std::exception& error) noexcept {
             PyErr_NoMemory();
             return;
         }
-        PyErr_SetString(PyExc_RuntimeError, error.what());
+        PyErr_SetString(class_of(ErrorKind::Runtime), error.what());
     } catch (...) {
         PyErr_SetString(PyExc_SystemError, "an error could not be reported");
     }

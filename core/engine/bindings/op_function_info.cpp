@@ -101,11 +101,20 @@ std::string default_text(const Param& param) {
     return to_text(own(PyObject_Repr(value.get())).get());
 }
 
-// "(input, other, *, alpha=1)" of the first signature: `inspect` and editors read this form.
+bool takes_out(const OpFunctionObject* f) {
+    if (f->kind != OpKind::Function) return false;
+    for (OpId id : *f->ops)
+        if (op_info(id).out_ok) return true;
+    return false;
+}
+
+// "(input, other, *, alpha=1, out=None)" of the only signature: `inspect` and editors read this form.
 PyObject* get_text_signature(PyObject* self, void*) {
     return guarded([&] {
         const Signature& s = *op_info((*fields(self)->ops)[0]).signature;
-        if (fields(self)->ops->size() > 1) return text("(*args, **kwargs)").release();
+        bool out_too = takes_out(fields(self));
+        if (fields(self)->ops->size() > 1)
+            return text(out_too ? "(*args, out=None, **kwargs)" : "(*args, **kwargs)").release();
         std::string out = "(";
         bool star = false;
         for (const Param& param : s.params) {
@@ -116,6 +125,7 @@ PyObject* get_text_signature(PyObject* self, void*) {
             }
             out += param.name + (param.has_default ? "=" + default_text(param) : "");
         }
+        if (out_too) out += std::string(out.size() > 1 ? ", " : "") + (star ? "" : "*, ") + "out=None";
         return text(out + ")").release();
     });
 }

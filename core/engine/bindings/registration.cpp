@@ -68,6 +68,22 @@ void rule(Fields& f, const char* name, std::string& native, Rule& python) {
         python = python_rule(v.ptr(), f.op, std::string(name) == "dtype_rule");
 }
 
+// PyTorch's form: the name, and each result in a line of its own.
+PyObject* show_results(PyObject* self, PyObject*) {
+    return guarded([&] {
+        PyRef names =
+            own(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
+        std::string shown = std::string(Py_TYPE(self)->tp_name) + "(\n";
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+            PyRef value = own(PyObject_Repr(PyTuple_GET_ITEM(self, i)));
+            shown +=
+                (i ? ",\n" : "") + to_text(PyTuple_GET_ITEM(names.get(), i)) + "=" + to_text(value.get());
+        }
+        return text(shown + ")").release();
+    });
+}
+PyMethodDef show_results_method = {"__repr__", show_results, METH_NOARGS, "Return repr(self)."};
+
 // The type of several named results: a struct sequence, which is a tuple with attributes.
 PyTypeObject* make_result_type(const std::string& name, const std::vector<std::string>& results) {
     auto* strings = new std::vector<std::string>(results);  // the type points at them for ever
@@ -78,6 +94,8 @@ PyTypeObject* make_result_type(const std::string& name, const std::vector<std::s
     PyStructSequence_Desc desc{full_name->c_str(), "Named results.", fields->data(), int(results.size())};
     auto* type = PyStructSequence_NewType(&desc);
     check(reinterpret_cast<PyObject*>(type));
+    PyRef show = own(PyDescr_NewMethod(type, &show_results_method));
+    check_status(PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__repr__", show.get()));
     return type;
 }
 

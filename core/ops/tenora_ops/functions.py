@@ -102,12 +102,20 @@ def _grouped(entries: Sequence[Record], name_of: Callable[[Record], str]) -> dic
     return groups
 
 
-def documentation(group: list[Record]) -> str:
-    """The docstring of a public function: what each overload does, an example."""
-    lines = [
-        f"{entry.schema.text.replace(entry.name, entry.public or entry.name, 1)}\n    {entry.doc}"
-        for entry in group
-    ]
+def _called(entry: Record, out: bool) -> str:
+    """The signature of a record under its public name, with the out= that the call takes."""
+    text = entry.schema.text.replace(entry.name, entry.public or entry.name, 1)
+    if not (out and entry.out):
+        return text
+    parameters, arrow, results = text.rpartition(") ->")
+    star = "" if "*, " in parameters else "*, "
+    targets = "Tensor?" if entry.schema.results == 1 else "Tensor[]?"
+    return f"{parameters}, {star}out: {targets} = None{arrow}{results}"
+
+
+def documentation(group: list[Record], out: bool = False) -> str:
+    """The docstring of a public function: what each overload does, an example; `out`: out= forms are shown."""
+    lines = [f"{_called(entry, out)}\n    {entry.doc}" for entry in group]
     return "\n\n".join([*lines, f"Example:\n    >>> {group[0].example}"])
 
 
@@ -161,7 +169,7 @@ def _face(
     """One callable for the overloads of a name."""
     native = [e.name for e in group if e.kind != "python"]
     python = [REGISTERED[e.name] for e in group if e.kind == "python"]
-    doc = documentation(group)
+    doc = documentation(group, out=kind == "function")
     made = _engine.make_function(name, native, kind, doc=doc, **options) if native else None
     if not python:
         return made

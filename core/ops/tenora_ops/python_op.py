@@ -65,8 +65,8 @@ class PythonOp:
         self.ops = (text.partition("(")[0],)
         self.function = function
         self.result_type = result_type  # the named tuple of its results, where the record names them
-        self.signature = inspect.signature(function)
-        names = self.signature.parameters
+        self.__signature__ = inspect.signature(function)  # what inspect and help() read
+        names = self.__signature__.parameters
         self.synonyms = {a: b for a, b in SYNONYMS.items() if b in names and a not in names}
         self.__name__ = self.__qualname__ = display
         self.__doc__ = doc
@@ -74,14 +74,14 @@ class PythonOp:
     def fits(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> TypeError | None:
         """What is wrong with the number or names of the arguments; None when nothing is."""
         try:
-            self.signature.bind(*arguments, **options)
+            self.__signature__.bind(*arguments, **options)
         except TypeError as misfit:
             return misfit
         return None
 
     def misfit(self, arguments: tuple[Any, ...], options: dict[str, Any]) -> str:
         """Which argument is of a wrong type, "" when none is. Asked when a call has failed."""
-        given = self.signature.bind(*arguments, **options).arguments
+        given = self.__signature__.bind(*arguments, **options).arguments
         for parameter in parse(self.text).parameters:
             if parameter.name in given and not fits_type(parameter, given[parameter.name]):
                 got = type(given[parameter.name]).__name__
@@ -114,6 +114,15 @@ class PythonOp:
         return f"<function {self.__name__}>"
 
 
+def any_signature(takes_out: bool) -> inspect.Signature:
+    """What overloads have in common: `(*args, out=None, **kwargs)`."""
+    kinds = inspect.Parameter
+    parameters = [kinds("args", kinds.VAR_POSITIONAL), kinds("kwargs", kinds.VAR_KEYWORD)]
+    if takes_out:
+        parameters.insert(1, kinds("out", kinds.KEYWORD_ONLY, default=None))
+    return inspect.Signature(parameters)
+
+
 class Overloads:
     """A native function whose other forms are Python ops: the native one is tried first."""
 
@@ -124,6 +133,7 @@ class Overloads:
         self.result_type = next((op.result_type for op in (native, *python) if op.result_type), None)
         self.__name__ = self.__qualname__ = python[0].__name__
         self.__doc__ = doc
+        self.__signature__ = any_signature("out=None" in native.__text_signature__)
 
     def __call__(self, /, *arguments: Any, **options: Any) -> Any:
         try:

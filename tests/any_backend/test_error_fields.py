@@ -1,0 +1,97 @@
+"""Whatever a public function refuses, it says so by one of tenora's errors, with fields, that is a built-in one too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import op_cases
+import pytest
+
+import tenora
+import tenora_ops
+from tenora_dispatch.errors import BackendNotFoundError, TenoraError
+from tenora_ops.functions import public_functions
+
+NAMES = [
+    f"{module}.{name}" if module else name
+    for module in ("", "nn.functional", "linalg", "fft", "special")
+    for name in sorted(public_functions(module))
+]
+#: What takes the place of one argument of a sound call after another.
+ODD: dict[str, Callable[[Any], Any]] = {
+    "an object": lambda value: object(),
+    "a large number": lambda value: 99,
+    "text": lambda value: "odd",
+    "one dim": lambda value: tenora.ones(13),
+    "a complex one": lambda value: tenora.ones(2, 2, dtype=tenora.complex64),
+    "a list": lambda value: [1, 2, 3, 4, 5, 6, 7],
+}
+
+#: Functions in Python to which a wrong *type* is told by Python itself (`object < int`), as PyTorch's own are. The list
+#: may only get shorter.
+BARE = {
+    "linspace",
+    *(
+        f"nn.functional.{name}"
+        for name in (
+            "alpha_dropout ctc_loss dropout embedding feature_alpha_dropout gaussian_nll_loss hardtanh linear relu6 "
+            "rrelu threshold triplet_margin_loss"
+        ).split()
+    ),
+}
+
+
+def public(name: str) -> Any:
+    place: Any = tenora
+    for part in name.split("."):
+        place = getattr(place, part)
+    return place
+
+
+def calls(name: str) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+    """For each overload a sound call, with each argument odd in turn."""
+    *module, short = name.split(".")
+    for entry in map(tenora_ops.record, public_functions(".".join(module))[short].ops):
+        dtypes = op_cases.dtypes_of(entry)
+        dtype = "float32" if "float32" in dtypes else dtypes[0]
+        sample = op_cases.samples_of(entry.name, dtype)[0]
+        arguments, options = op_cases.arguments_of(entry, sample), op_cases.options_of(entry, sample)
+        for odd in ODD.values():
+            for place, value in enumerate(arguments):
+                yield [*arguments[:place], odd(value), *arguments[place + 1 :]], options
+            for key, value in options.items():
+                yield arguments, options | {key: odd(value)}
+
+
+def problem(error: Exception) -> str:
+    """What an error lacks; "" for a good one."""
+    if not isinstance(error, TenoraError):
+        return "another class"
+    if not isinstance(error, RuntimeError | TypeError | ValueError | IndexError | NotImplementedError):
+        return "no built-in class"
+    if isinstance(error, BackendNotFoundError):  # of a device that nobody has
+        return ""
+    if not error.op or not error.code:
+        return "no op or code"
+    return "" if str(error).startswith(f"[{error.op}") else f"another op in the text: {error.op}"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_refused_has_fields(name: str) -> None:
+    function, faults, refused = public(name), [], 0
+    with np.errstate(all="ignore"), tenora.random.fork_rng():
+        for arguments, options in calls(name):
+            try:
+                function(*arguments, **options)
+            except Exception as error:
+                refused += 1
+                if what := problem(error):
+                    faults.append((type(error), f"{what}: {error}"))
+    if name in BARE:
+        assert faults, "no longer bare: take it out"
+        faults = [fault for fault in faults if fault[0] not in (TypeError, AttributeError)]
+    assert faults == []
+    assert refused or not list(calls(name))
