@@ -3,7 +3,6 @@
 
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Literal, Protocol, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
