@@ -52,6 +52,10 @@ BATCHES: dict[str, Any] = {
     "arrays without dimension": lambda f: [np.array(1.5), np.array(2.5)],
     "arrays of strings": lambda f: [np.array(["a"])],
     "arrays of objects": lambda f: [np.array([None])],
+    "arrays of dates": lambda f: [np.array(["2020"], "M8[D]")],
+    "arrays backwards": lambda f: [np.arange(4)[::-1].copy(), np.arange(4)],
+    "arrays, transposed": lambda f: [np.ones((2, 3)).T, np.zeros((3, 2))],
+    "arrays and numbers": lambda f: [np.ones(()), 2.0],
     "arrays of bools": lambda f: [np.array([True]), np.array([False])],
     "array subclass": lambda f: [np.ones(2).view(OwnArray), np.ones(2)],
     "half": lambda f: [np.float16(1), np.float16(2)],
@@ -95,6 +99,8 @@ def named(value: Any) -> Any:
     """A batch with the names of its containers' types."""
     if isinstance(value, tenora.Tensor | torch.Tensor):
         return value.tolist(), str(value.dtype).split(".")[1], list(value.shape)
+    if isinstance(value, np.ndarray):
+        return type(value).__name__, value.tolist()
     if isinstance(value, dict | UserDict | MappingProxyType):
         return type(value).__name__, {key: named(part) for key, part in value.items()}
     if isinstance(value, list | tuple | UserList):
@@ -161,6 +167,19 @@ def test_default_collate_is_extended_in_place(data: Any, module: Any) -> None:
         del module.default_collate_fn_map[complex]
     with pytest.raises(TypeError):
         data.default_collate([1j])
+
+
+@pytest.mark.parametrize(
+    ("framework", "data", "module"), [(tenora, ours, our_collate), (torch, theirs, their_collate)]
+)
+def test_another_way_with_tensors_holds_for_rows_too(framework: Any, data: Any, module: Any) -> None:
+    usual = module.default_collate_fn_map[framework.Tensor]
+    module.default_collate_fn_map[framework.Tensor] = lambda batch, *, collate_fn_map=None: len(batch)
+    try:
+        rows = data.TensorDataset(framework.zeros(3), framework.zeros(3))
+        assert list(data.DataLoader(rows, batch_size=2)) == [[2, 2], [1, 1]]
+    finally:
+        module.default_collate_fn_map[framework.Tensor] = usual
 
 
 def test_an_entry_for_arrays_comes_first() -> None:
