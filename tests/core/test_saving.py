@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import io
 import math
 import pathlib
@@ -329,3 +331,9 @@ def test_map_location() -> None:
         again(x, map_location=lambda storage, location: 1 / 0)
     with pytest.raises(FileError, match=r"'cuda'.*map_location='cpu'"):
         again(x, map_location="cuda")
+
+
+@pytest.mark.parametrize("name", ["", ".errors", ".safe_globals"])
+def test_examples_of_docstrings(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(f"tenora.serialization{name}"))
+    assert found.attempted >= 2 and found.failed == 0
