@@ -44,7 +44,7 @@ class Module(Movable):
     call_super_init: bool = False
     dump_patches: bool = False
 
-    _hooked: Any = hooks.ACTIVE
+    _hooked: Any  # of instances only: an attribute of the class too would make every look-up slower
     _is_full_backward_hook: bool | None = None
     _forward_pre_hooks = hooks.HookTable(calls=True)
     _forward_pre_hooks_with_kwargs = hooks.HookTable()
@@ -185,7 +185,7 @@ class Module(Movable):
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
-        state.pop("_hooked", None)
+        state["_hooked"] = hooks.has_call_hooks(state)
         for names in NAMES:
             if names in state:
                 state[names] = dict(state[names])
