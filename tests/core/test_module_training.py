@@ -69,6 +69,14 @@ CASES: dict[str, tuple[Maker, list[Any]]] = {
         lambda f: f.nn.CrossEntropyLoss(label_smoothing=0.1, ignore_index=2),
         [numbers(5, 4), layers.LABELS],
     ),
+    "LinearCrossEntropyLoss": (
+        lambda f: f.nn.LinearCrossEntropyLoss(4, 5, bias=True, label_smoothing=0.1, reduction="sum"),
+        [numbers(5, 4), layers.LABELS],
+    ),
+    "LinearCrossEntropyLoss of several": (
+        lambda f: f.nn.LinearCrossEntropyLoss(4, 6, out_features=(3,), ignore_index=2),
+        [numbers(2, 4), INDICES],
+    ),
     "MultiheadAttention": (
         lambda f: f.nn.MultiheadAttention(8, 2, batch_first=True, add_bias_kv=True),
         [numbers(2, 3, 8), numbers(2, 4, 8, seed=1), numbers(2, 4, 8, seed=2)],

@@ -163,6 +163,7 @@ from .spatial import (
 if _TYPE_CHECKING:
     from . import modules, parallel
     from .adaptive import AdaptiveLogSoftmaxWithLoss
+    from .factory import factory_kwargs
     from .lazy import (
         LazyBatchNorm1d,
         LazyBatchNorm2d,
@@ -178,6 +179,7 @@ if _TYPE_CHECKING:
         LazyInstanceNorm3d,
         LazyLinear,
     )
+    from .loss_linear import LinearCrossEntropyLoss, LinearCrossEntropyOptions
     from .parallel import DataParallel
     from .synchronised import SyncBatchNorm
 
@@ -318,6 +320,9 @@ __all__ = [
     "Container",
     "CrossMapLRN2d",
     "DataParallel",
+    "LinearCrossEntropyLoss",
+    "LinearCrossEntropyOptions",
+    "factory_kwargs",
     "ModuleDict",
     "NLLLoss2d",
     "ParameterDict",
@@ -347,6 +352,9 @@ _LAZY_MODULES = ("modules", "parallel", "utils")
 _LAZY = {
     "AdaptiveLogSoftmaxWithLoss": "adaptive",
     "DataParallel": "parallel",
+    "LinearCrossEntropyLoss": "loss_linear",
+    "LinearCrossEntropyOptions": "loss_linear",
+    "factory_kwargs": "factory",
     "SyncBatchNorm": "synchronised",
     **{name: "lazy" for name in __all__ if name.startswith("Lazy")},
 }

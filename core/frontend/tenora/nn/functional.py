@@ -55,6 +55,7 @@ from .functional_embedding import (
     embedding,
     embedding_bag,
 )
+from .functional_linear import linear_cross_entropy
 from .functional_loss import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -177,6 +178,7 @@ __all__ = [
     "leaky_relu",
     "leaky_relu_",
     "linear",
+    "linear_cross_entropy",
     "log_softmax",
     "lp_pool1d",
     "lp_pool2d",
