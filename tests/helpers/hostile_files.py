@@ -190,13 +190,14 @@ def ours(structure: Any, version: str = "1") -> bytes:
     return container.header_bytes([entry], metadata, container.zlib.crc32(FLOATS)) + FLOATS
 
 
+def view(**fields: Any) -> dict[str, Any]:
+    """The node of a tensor that says the truth, with other fields."""
+    plain = {"$": "tensor", "entry": "x", "dtype": "float32", "shape": [6], "strides": [1], "offset": 0}
+    return {**plain, **fields}
+
+
 def structures() -> Iterator[tuple[str, bytes]]:
-    """Structures that lie about the tensors, or do not end."""
-
-    def view(**fields: Any) -> dict[str, Any]:
-        plain = {"$": "tensor", "entry": "x", "dtype": "float32", "shape": [6], "strides": [1], "offset": 0}
-        return {**plain, **fields}
-
+    """Structures that do not end."""
     yield "ours: newer", ours([], "2")
     yield "ours: no JSON", ours("[")
     yield "ours: nested", ours("[" * 100_000 + "]" * 100_000)
@@ -205,6 +206,10 @@ def structures() -> Iterator[tuple[str, bytes]]:
     for _ in range(300):
         deep = {"$": "tuple", "items": [deep]}
     yield "ours: tuples nested", ours(deep)
+
+
+def windows() -> Iterator[tuple[str, bytes]]:
+    """Tensors that are not in the file."""
     for name, fields in {
         "no entry": {"entry": "y"},
         "entry of a list": {"entry": []},
@@ -233,6 +238,10 @@ def structures() -> Iterator[tuple[str, bytes]]:
         "complex": {"complex": True, "shape": None},
     }.items():
         yield f"ours: {name}", ours(view(**fields))
+
+
+def nodes() -> Iterator[tuple[str, bytes]]:
+    """Values that cannot be."""
     for name, node in {
         "kind": {"$": "eval"},
         "kind of a list": {"$": []},
@@ -284,7 +293,7 @@ def others() -> Iterator[tuple[str, bytes]]:
 def all_files() -> dict[str, bytes]:
     """Every file, by what is wrong with it."""
     found: dict[str, bytes] = {}
-    for group in (archives, containers, structures, others):
+    for group in (archives, containers, structures, windows, nodes, others):
         for name, data in group():
             assert name not in found, name
             found[name] = data
