@@ -17,9 +17,7 @@ import pytest
 import tenora
 from tenora.serialization import FileError, RefusedValueError, own, structure
 
-DTYPES = (
-    "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool"
-)
+DTYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool"
 
 
 def bytes_of(value: Any, **options: Any) -> bytes:

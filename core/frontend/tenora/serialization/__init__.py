@@ -21,7 +21,7 @@ from tenora_dispatch.errors import ArgumentTypeError, ArgumentValueError, OutOfM
 
 from . import container, own, pickled, torch_file
 from .atomic import Written, write_atomically
-from .errors import FileError, Foreign, RefusedValueError, Unreadable, UnsafeFileError
+from .errors import FileError, Foreign, RefusedValueError, Unreadable, UnsafeFileError, unreadable
 from .locations import MapLocation, Places
 from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .source import Source
@@ -122,7 +122,7 @@ def load(
             return own.read_container(source, places)
         if head[:1] == b"\x80":
             return torch_file.read_legacy(source, places, not trusting, pickle_load_args)
-        raise Unreadable(
+        raise unreadable(
             f"a file that begins with {head!r}",
             "one that tenora.save, torch.save or safetensors wrote",
             "Check the path.",
@@ -166,7 +166,7 @@ def _named(name: str) -> Iterator[None]:
     except (OSError, MemoryError, OutOfMemoryError):
         raise
     except zipfile.BadZipFile as error:
-        raise Unreadable(f"a zip file that is cut off or damaged ({error})", "a whole one").named(
+        raise unreadable(f"a zip file that is cut off or damaged ({error})", "a whole one").named(
             name
         ) from error
     except Exception as error:
@@ -175,7 +175,7 @@ def _named(name: str) -> Iterator[None]:
             if isinstance(error, RecursionError)
             else "fields that do not fit together"
         )
-        raise Unreadable(f"{what} ({type(error).__name__}: {error!s:.200})", "a sound file").named(
+        raise unreadable(f"{what} ({type(error).__name__}: {error!s:.200})", "a sound file").named(
             name
         ) from error
 

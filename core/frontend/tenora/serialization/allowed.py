@@ -17,7 +17,7 @@ from tenora_engine import Size, Storage, Tensor
 from tenora_engine import device as Device
 
 from ..nn.parameter import Buffer, Parameter
-from .errors import Unreadable, refused
+from .errors import refused, unreadable
 from .rebuild import integers
 from .source import loaded
 from .structure import hashable
@@ -68,7 +68,7 @@ _DTYPES = (*_KINDS.values(), "uint16", "uint32", "uint64")
 
 def _need(condition: bool, what: str, value: Any, expected: str) -> None:
     if not condition:
-        raise Unreadable(f"{what}: {type(value).__name__}", expected)
+        raise unreadable(f"{what}: {type(value).__name__}", expected)
 
 
 def _tensor(lent: Any, offset: Any, size: Any, stride: Any, dtype: Any, requires_grad: bool) -> Tensor:
@@ -114,7 +114,7 @@ def _with_bits(tensor: Tensor, metadata: Any) -> Tensor:
     if not bits:
         return tensor
     if tensor.nbytes > tensor.untyped_storage().nbytes():
-        raise Unreadable("a conjugate of more elements than its storage has", "at most that many")
+        raise unreadable("a conjugate of more elements than its storage has", "at most that many")
     plain = tensor.detach()
     if "conj" in bits:
         plain = tenora_ops.conj_physical(plain)
@@ -146,7 +146,7 @@ def set_state(value: Any, state: Any) -> Any:
     if isinstance(state, tuple) and len(state) == 2 and not state[1]:  # (attributes, slots)
         state = state[0]
     if type(state) is not dict or not all(type(name) is str for name in state):
-        raise Unreadable("a state that is no dict of names", "attributes by name")
+        raise unreadable("a state that is no dict of names", "attributes by name")
     if not isinstance(value, Tensor | OrderedDict):
         raise refused(f"a state for a {type(value).__name__}", "Save its tensors instead.")
     if isinstance(value, Buffer):

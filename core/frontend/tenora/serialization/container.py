@@ -18,7 +18,7 @@ from typing import Any
 
 import tenora_engine
 
-from .errors import Unreadable
+from .errors import unreadable
 from .source import Source
 
 DTYPES = {
@@ -99,12 +99,12 @@ def read_header(source: Source) -> Header:
     try:
         found = json.loads(text.decode("utf-8"), object_pairs_hook=_without_duplicates)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"a header that is no JSON ({error})", "a JSON header") from error
+        raise unreadable(f"a header that is no JSON ({error})", "a JSON header") from error
     if not isinstance(found, dict):
-        raise Unreadable(f"a header that is a {type(found).__name__}", "a JSON object")
+        raise unreadable(f"a header that is a {type(found).__name__}", "a JSON object")
     metadata = found.pop("__metadata__", {})
     if not isinstance(metadata, dict) or not all(isinstance(value, str) for value in metadata.values()):
-        raise Unreadable("metadata other than texts", "texts by name")
+        raise unreadable("metadata other than texts", "texts by name")
     crc = _checked(head + text, metadata) if any(key.startswith(OURS) for key in metadata) else None
     entries = {name: _entry(name, fields) for name, fields in found.items()}
     _check_bounds(entries, source, data)
@@ -114,7 +114,7 @@ def read_header(source: Source) -> Header:
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     names = dict(pairs)
     if len(names) != len(pairs):
-        raise Unreadable("a name that stands twice in the header", "names of their own")
+        raise unreadable("a name that stands twice in the header", "names of their own")
     return names
 
 
@@ -124,25 +124,25 @@ def _checked(head: bytes, metadata: dict[str, str]) -> int:
     own, _, data = metadata.get("tenora.check", "").partition("-")
     blank = head[:at] + _BLANK.encode() + head[at + len(_BLANK) :]
     if not head.startswith(_CHECK.encode(), 8) or own != f"{zlib.crc32(blank):08x}":
-        raise Unreadable("a header whose checksum is wrong", "the bytes that were written")
+        raise unreadable("a header whose checksum is wrong", "the bytes that were written")
     return int(data, 16)
 
 
 def _entry(name: str, fields: Any) -> Entry:
     if not isinstance(fields, dict) or set(fields) != {"dtype", "shape", "data_offsets"}:
-        raise Unreadable(f"a tensor {name!r} without dtype, shape and data_offsets", "these three")
+        raise unreadable(f"a tensor {name!r} without dtype, shape and data_offsets", "these three")
     dtype, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
     if dtype not in DTYPES:
-        raise Unreadable(
+        raise unreadable(
             f"the dtype {dtype!r} of {name!r}", f"one of {', '.join(DTYPES)}", "Convert the tensor before."
         )
     numbers = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [None]
     if len(offsets) != 2 or not all(type(n) is int and 0 <= n < _MOST_BYTES for n in numbers):
-        raise Unreadable(f"shape {shape} and offsets {offsets} of {name!r}", "whole numbers from 0 on")
+        raise unreadable(f"shape {shape} and offsets {offsets} of {name!r}", "whole numbers from 0 on")
     begin, end = offsets
     count = prod(shape) * itemsize(dtype)
     if end - begin != count:
-        raise Unreadable(f"{end - begin} bytes for {name!r} of shape {tuple(shape)}, {dtype}", f"{count}")
+        raise unreadable(f"{end - begin} bytes for {name!r} of shape {tuple(shape)}, {dtype}", f"{count}")
     return Entry(name, dtype, tuple(shape), begin, end)
 
 
@@ -157,8 +157,8 @@ def _check_bounds(entries: dict[str, Entry], source: Source, data: int) -> None:
     at = 0
     for entry in sorted(entries.values(), key=lambda entry: (entry.begin, entry.end)):
         if entry.begin != at:
-            raise Unreadable(f"the bytes of {entry.name!r} from {entry.begin} on", f"from {at} on")
+            raise unreadable(f"the bytes of {entry.name!r} from {entry.begin} on", f"from {at} on")
         at = entry.end
     left = source.end - data
     if at > left or (source.whole and at != left):
-        raise Unreadable(f"{left} bytes of tensors", f"{at}, as the header says")
+        raise unreadable(f"{left} bytes of tensors", f"{at}, as the header says")

@@ -44,7 +44,7 @@ class RefusedValueError(ArgumentTypeError):
 class Unreadable(Exception):
     """What is wrong with a file, before its name is known."""
 
-    def __init__(self, got: str, expected: str, advice: str = DAMAGED, unsafe: bool = False) -> None:
+    def __init__(self, got: str, expected: str, advice: str, unsafe: bool) -> None:
         super().__init__(got)
         self.got, self.expected, self.advice, self.unsafe = got, expected, advice, unsafe
 
@@ -54,9 +54,14 @@ class Unreadable(Exception):
         return kind(f"[load] {name}: got {self.got}, expected {self.expected}. {self.advice}")
 
 
+def unreadable(got: str, expected: str, advice: str = DAMAGED, unsafe: bool = False) -> Unreadable:
+    """What is wrong with a file; `named` puts it into the form of an error."""
+    return Unreadable(got, expected, advice, unsafe)
+
+
 def refused(got: str, advice: str) -> Unreadable:
     """A name or feature in a file that is not among those that are read."""
-    return Unreadable(got, "tensors, containers, numbers and text", advice, unsafe=True)
+    return unreadable(got, "tensors, containers, numbers and text", advice, unsafe=True)
 
 
 class Foreign(Exception):

@@ -16,7 +16,7 @@ from tenora_engine import Storage
 
 from .atomic import Written
 from .container import DTYPES, Entry, Header, header_bytes, read_header
-from .errors import Unreadable
+from .errors import unreadable
 from .layout import Layout, Piece, checksum, content
 from .locations import Places
 from .rebuild import Reader, rows
@@ -66,7 +66,7 @@ def read_container(source: Source, places: Places) -> Any:
             for name, entry in header.entries.items()
         }
     if header.metadata.get("tenora.format") != FORMAT:
-        raise Unreadable(
+        raise unreadable(
             f"format {header.metadata.get('tenora.format')!r}", f"{FORMAT!r}", "Read it with a newer tenora."
         )
     structure: Any = header.metadata.get(STRUCTURE)
@@ -86,6 +86,6 @@ def _storages(source: Source, header: Header) -> dict[str, Storage]:
         crc = now if crc is not None else None
         end = header.data + entry.end
     if header.data_crc is not None and crc is not None and crc != header.data_crc:
-        raise Unreadable("tensors whose checksum is wrong", "the bytes that were written")
+        raise unreadable("tensors whose checksum is wrong", "the bytes that were written")
     source.file.seek(end)
     return storages

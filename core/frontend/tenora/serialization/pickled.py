@@ -17,7 +17,7 @@ import tenora_engine
 from tenora_engine import Tensor
 
 from .atomic import Written
-from .errors import Unreadable, foreign
+from .errors import foreign, unreadable
 from .locations import Places
 from .source import Source, all_bytes
 from .unpickler import Scout
@@ -44,12 +44,12 @@ def read_pickled(
     storage, crc = source.storage(source.start + _HEAD, length, "the pickle")
     content = memoryview(all_bytes(storage))
     if (crc if crc is not None else zlib.crc32(content)) != int.from_bytes(head[-4:], "little"):
-        raise Unreadable("a pickle whose checksum is wrong", "the bytes that were written")
+        raise unreadable("a pickle whose checksum is wrong", "the bytes that were written")
     if source.whole and source.end != source.start + _HEAD + length:
-        raise Unreadable("bytes behind the pickle", "its end")
+        raise unreadable("bytes behind the pickle", "its end")
     source.file.seek(source.start + _HEAD + length)
     if weights_only:
-        raise Unreadable(
+        raise unreadable(
             f"pickled objects ({', '.join(_names(content))})",
             "tensors, containers, numbers and text",
             "Loading them runs code from the file: if you trust it, pass weights_only=False. To need no trust, save "

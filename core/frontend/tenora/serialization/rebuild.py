@@ -15,7 +15,7 @@ from tenora_engine import dtype as DType
 from .. import layouts
 from ..nn.parameter import Buffer, Parameter
 from .container import DTYPES, Entry
-from .errors import Unreadable
+from .errors import unreadable
 from .layout import dense
 from .locations import Places
 from .source import loaded
@@ -35,7 +35,7 @@ class Reader:
     def value(self, node: Any, depth: int = 0, number: int | None = None) -> Any:
         """The value of a node; a shared container is noted under its number before it is filled."""
         if depth > 2 * DEEPEST:
-            raise Unreadable("a structure that is nested too deep", f"at most {DEEPEST} levels")
+            raise unreadable("a structure that is nested too deep", f"at most {DEEPEST} levels")
         if isinstance(node, list):
             items: list[Any] = self._noted([], number)
             items.extend(self.value(each, depth + 1) for each in node)
@@ -54,7 +54,7 @@ class Reader:
             return self._noted(self.value(node["value"], depth, at), at)
         build = _KINDS.get(kind) if isinstance(kind, str) else None
         if build is None:
-            raise Unreadable(
+            raise unreadable(
                 f"the kind {kind!r}", "one that this version writes", "Read it with a newer tenora."
             )
         return build(self, node, depth, number)
@@ -67,14 +67,14 @@ class Reader:
     def _number(self, node: Node) -> int:
         at = node["number"]
         if type(at) is not int or at in self._shared:
-            raise Unreadable(f"the number {at!r} twice", "a number of its own")
+            raise unreadable(f"the number {at!r} twice", "a number of its own")
         return at
 
     def key(self, node: Any, depth: int) -> Any:
         """A value that may be a key."""
         found = self.value(node, depth + 1)
         if not hashable(found):
-            raise Unreadable(
+            raise unreadable(
                 f"a key of type {type(found).__name__}", "a number, a text or a small tuple of these"
             )
         return found
@@ -98,7 +98,7 @@ class Reader:
     def _attributes(self, node: Node, depth: int) -> dict[str, Any]:
         found = self.value(node["attributes"], depth + 1)
         if type(found) is not dict or not all(type(name) is str for name in found):
-            raise Unreadable("attributes without names", "values by name")
+            raise unreadable("attributes without names", "values by name")
         return found
 
     def tensor(self, node: Node, depth: int, number: int | None) -> Tensor:
@@ -116,7 +116,7 @@ class Reader:
         elif kind is None:
             made = plain.requires_grad_(requires_grad)
         else:
-            raise Unreadable(f"a tensor of class {kind!r}", "Parameter, Buffer or none")
+            raise unreadable(f"a tensor of class {kind!r}", "Parameter, Buffer or none")
         self._noted(made, number)
         if "attributes" in node:
             made.__dict__.update(self._attributes(node, depth))
@@ -125,11 +125,11 @@ class Reader:
     def _plain(self, entry: Entry, node: Node) -> Tensor:
         location = node.get("device", "cpu")
         if not isinstance(location, str):
-            raise Unreadable(f"the device {location!r}", "a name")
+            raise unreadable(f"the device {location!r}", "a name")
         shape, dtype = entry.shape, getattr(tenora_engine, DTYPES[entry.dtype])
         if node.get("complex") is True and "shape" not in node:
             if entry.dtype != "F64" or shape[-1:] != (2,):
-                raise Unreadable(f"complex numbers of {entry.dtype}, {shape}", "pairs of F64")
+                raise unreadable(f"complex numbers of {entry.dtype}, {shape}", "pairs of F64")
             shape, dtype = shape[:-1], tenora_engine.complex128
         order = node.get("layout")
         key = (entry.name, location) if order is None else (entry.name, f"{location} {order}")
@@ -160,13 +160,13 @@ def rows(shape: tuple[int, ...]) -> list[int]:
 def integers(values: Any) -> list[int]:
     """A list of whole numbers, or a refusal."""
     if not isinstance(values, list) or not all(type(n) is int and abs(n) < 2**63 for n in values):
-        raise Unreadable(f"{values!r:.60}", "a list of whole numbers")
+        raise unreadable(f"{values!r:.60}", "a list of whole numbers")
     return values
 
 
 def _reordered(storage: Storage, shape: tuple[int, ...], strides: list[int], dtype: Any) -> Storage:
     if len(strides) != len(shape) or not dense(shape, tuple(strides)):
-        raise Unreadable(f"the layout {strides} for the shape {shape}", "one without gaps")
+        raise unreadable(f"the layout {strides} for the shape {shape}", "one without gaps")
     source = loaded(storage, shape, rows(shape), 0, dtype)
     target = layouts.empty_strided(shape, strides, dtype=dtype, device=source.device)
     return target.copy_(source).untyped_storage()
@@ -174,14 +174,14 @@ def _reordered(storage: Storage, shape: tuple[int, ...], strides: list[int], dty
 
 def _dtype(name: Any) -> DType:
     if name not in (*DTYPES.values(), "complex128"):
-        raise Unreadable(f"the dtype {name!r}", "a dtype's name")
+        raise unreadable(f"the dtype {name!r}", "a dtype's name")
     return DType(name)
 
 
 def _optional(reader: Reader, node: Node, depth: int) -> list[Any]:
     parts = [reader.value(part, depth + 1) for part in node["parts"]]
     if len(parts) != 3 or not all(part is None or type(part) is int for part in parts):
-        raise Unreadable(f"the bounds {parts!r:.60}", "three whole numbers or None")
+        raise unreadable(f"the bounds {parts!r:.60}", "three whole numbers or None")
     return parts
 
 

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 import tenora_engine
 from tenora_engine import Storage, Tensor
 
-from .errors import Unreadable
+from .errors import unreadable
 
 _CHUNK = 1 << 22
 _ALIGNED = 16  # bytes: the largest element
@@ -30,7 +30,7 @@ class Source:
     def need(self, start: int, count: int, what: str) -> None:
         """Refuses a piece that the file has no room for."""
         if start < 0 or count < 0 or start + count > self.end:
-            raise Unreadable(
+            raise unreadable(
                 f"{what} of {count} bytes at {start} in a file of {self.end} bytes",
                 "a piece that lies within the file",
             )
@@ -41,7 +41,7 @@ class Source:
         self.file.seek(start)
         data = self.file.read(count)
         if len(data) != count:
-            raise Unreadable(f"{len(data)} bytes of {what}", f"{count}")
+            raise unreadable(f"{len(data)} bytes of {what}", f"{count}")
         return data
 
     def storage(self, start: int, count: int, what: str, crc: int = 0) -> tuple[Storage, int | None]:
@@ -70,7 +70,7 @@ class Source:
                 count = len(data)
                 piece[:count] = data
             if not count:
-                raise Unreadable(f"{done} bytes of {what}", f"{len(view)}")
+                raise unreadable(f"{done} bytes of {what}", f"{len(view)}")
             done += count
 
 
@@ -97,5 +97,5 @@ def loaded(
         sizes = [min(n, 1) if t == 0 else n for n, t in zip(shape, strides, strict=True)]
         seen = window(storage, sizes, strides, offset, tenora_engine.uint8).cpu().contiguous()
         if seen.numel() and bytes(memoryview(seen)).translate(None, b"\0\1"):
-            raise Unreadable("a tensor of bools with other bytes than 0 and 1", "0 and 1 only")
+            raise unreadable("a tensor of bools with other bytes than 0 and 1", "0 and 1 only")
     return window(storage, shape, strides, offset, dtype, requires_grad)

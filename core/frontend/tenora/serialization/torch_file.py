@@ -21,7 +21,7 @@ import tenora_engine
 from tenora_engine import Storage
 
 from .allowed import ADVICE, NAMES, Lent, StorageKind
-from .errors import Unreadable, foreign, refused
+from .errors import foreign, refused, unreadable
 from .locations import Places
 from .safe_globals import find_added, is_added
 from .source import Source, all_bytes
@@ -51,30 +51,30 @@ class _Archive:
             records = found.infolist()
         self._records = {record.filename: record for record in records}
         if len(self._records) != len(records):
-            raise Unreadable("an archive with two records of one name", "names of their own")
+            raise unreadable("an archive with two records of one name", "names of their own")
         if any(record.compress_type != zipfile.ZIP_STORED or record.flag_bits & 1 for record in records):
-            raise Unreadable(
+            raise unreadable(
                 "an archive whose records are compressed or encrypted",
                 "stored ones, as torch.save writes them",
                 "Unpack it, or save it again.",
             )
         if sum(record.file_size for record in records) > source.end:
-            raise Unreadable("an archive whose records are larger than itself", "records that lie within it")
+            raise unreadable("an archive whose records are larger than itself", "records that lie within it")
         self._prefix = self._find_prefix()
         if f"{self._prefix}byteorder" in self._records and self.content("byteorder") != b"little":
-            raise Unreadable(
+            raise unreadable(
                 "numbers that begin with their high bytes", "little-endian ones", "Save it elsewhere."
             )
 
     def _find_prefix(self) -> str:
         names = [name for name in self._records if name.count("/") <= 1 and name.endswith("data.pkl")]
         if len(names) != 1:
-            raise Unreadable(
+            raise unreadable(
                 "a zip file without a data.pkl", "one that torch.save wrote", "Use its own reader."
             )
         prefix = names[0].removesuffix("data.pkl")
         if f"{prefix}constants.pkl" in self._records:
-            raise Unreadable(
+            raise unreadable(
                 "a TorchScript archive", "a checkpoint", "Save the module's state_dict() instead."
             )
         return prefix
@@ -87,13 +87,13 @@ class _Archive:
         """A record's bytes as a storage; where it may be mapped, its checksum is not looked at."""
         record = self._records.get(self._prefix + name)
         if record is None:
-            raise Unreadable(f"no record {name!r}", "one for every storage")
+            raise unreadable(f"no record {name!r}", "one for every storage")
         size, at = record.file_size, record.header_offset
         if record.compress_size != size:
-            raise Unreadable(f"a record {name!r} of two sizes", "one size")
+            raise unreadable(f"a record {name!r} of two sizes", "one size")
         head = self._source.read(at, _LOCAL_HEADER, "a record's header")
         if head[:4] != b"PK\x03\x04":
-            raise Unreadable(f"no header of the record {name!r}", "one at its place")
+            raise unreadable(f"no header of the record {name!r}", "one at its place")
         start = (
             at + _LOCAL_HEADER + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         )
@@ -101,7 +101,7 @@ class _Archive:
         if crc is None and not mapped:
             crc = zlib.crc32(memoryview(all_bytes(storage)))
         if crc is not None and crc != record.CRC:
-            raise Unreadable(f"a record {name!r} whose checksum is wrong", "the bytes that were written")
+            raise unreadable(f"a record {name!r} whose checksum is wrong", "the bytes that were written")
         return storage
 
 
@@ -120,7 +120,7 @@ class _Lender:
         if key not in self._placed:
             storage = self._storages(key, count * dtype.itemsize)
             if storage.nbytes() < count * dtype.itemsize:
-                raise Unreadable(
+                raise unreadable(
                     f"a storage {key!r} of {storage.nbytes()} bytes", f"{count} elements of {kind.name}"
                 )
             self._placed[key] = self._places.place(storage, location)
@@ -135,9 +135,9 @@ def parse_ident(ident: Any) -> tuple[StorageKind, str, str, int]:
     if len(ident) == 6 and ident[5] is not None:
         raise refused("a storage that is a part of another", "Save it with a newer PyTorch.")
     if not isinstance(kind, StorageKind) or type(key) is not str or type(location) is not str:
-        raise Unreadable("a storage without kind, key and device", "these three")
+        raise unreadable("a storage without kind, key and device", "these three")
     if type(count) is not int or not 0 <= count < 2**60:
-        raise Unreadable(f"{count!r:.40} elements in a storage", "a whole number from 0 on")
+        raise unreadable(f"{count!r:.40} elements in a storage", "a whole number from 0 on")
     return kind, key, location, count
 
 
@@ -213,11 +213,11 @@ def read_legacy(source: Source, places: Places, weights_only: bool, options: dic
     file = cast(BinaryIO, _Within(source))
     magic, protocol, system = (Unpickler(find, parse_ident).load(file) for _ in range(3))
     if magic != LEGACY_MAGIC or protocol != _LEGACY_PROTOCOL:
-        raise Unreadable(
+        raise unreadable(
             "a pickle that torch.save did not write", "a checkpoint", "If you trust it, use pickle."
         )
     if not isinstance(system, dict) or system.get("little_endian") is not True:
-        raise Unreadable(
+        raise unreadable(
             "numbers that begin with their high bytes", "little-endian ones", "Save it elsewhere."
         )
     objects = file.tell()
@@ -252,14 +252,14 @@ def _names_module(ident: Any) -> bool:
 def _legacy_storages(source: Source, file: BinaryIO, sizes: dict[str, int]) -> tuple[dict[str, Storage], int]:
     keys = Unpickler(find, parse_ident).load(file)
     if type(keys) is not list or len(keys) != len(sizes) or not all(type(key) is str for key in keys):
-        raise Unreadable("keys that do not fit the storages", "one for each")
+        raise unreadable("keys that do not fit the storages", "one for each")
     at = file.tell()
     storages = {}
     for key in keys:
         count = int.from_bytes(source.read(at, 8, "a storage's size"), "little")
         size = sizes.pop(key)
         if size and (not count or size % count):
-            raise Unreadable(
+            raise unreadable(
                 f"{count} elements in {size} bytes of the storage {key!r}", "two sizes that agree"
             )
         storages[key], _ = source.storage(at + 8, size, f"storage {key!r}")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from .allowed import Allowed, checked_key, set_state
-from .errors import Unreadable, refused
+from .errors import refused, unreadable
 
 _STATE = "Save its tensors and numbers instead."
 
@@ -51,7 +51,7 @@ class Unpickler:
                         f"the pickle opcode {name}", "Write the file with torch.save or tenora.save."
                     )
                 step(self, argument)
-        raise Unreadable("a pickle without an end", "one that stops")
+        raise unreadable("a pickle without an end", "one that stops")
 
     # ---- the stack -----------------------------------------------------------------------------------------------
 
@@ -77,7 +77,7 @@ class Unpickler:
 
     def _take(self, count: int) -> list[Any]:
         if len(self._stack) < count:
-            raise Unreadable("a pickle that takes more than it has put down", "one that fits together")
+            raise unreadable("a pickle that takes more than it has put down", "one that fits together")
         items = self._stack[len(self._stack) - count :]
         del self._stack[len(self._stack) - count :]
         return items
@@ -99,14 +99,14 @@ class Unpickler:
         """Adds to the list on top."""
         target = self._stack[-1]
         if type(target) is not list:
-            raise Unreadable(f"elements for a {type(target).__name__}", "a list")
+            raise unreadable(f"elements for a {type(target).__name__}", "a list")
         target.extend(items)
 
     def update(self, items: list[Any]) -> None:
         """Sets items of the dict on top."""
         target = self._stack[-1]
         if type(target) not in (dict, OrderedDict, Counter) and not self._trusted(type(target)):
-            raise Unreadable(f"items for a {type(target).__name__}", "a dict")
+            raise unreadable(f"items for a {type(target).__name__}", "a dict")
         for key, value in _pairs(items):
             target[checked_key(key)] = value
 
@@ -114,7 +114,7 @@ class Unpickler:
         """Adds to the set on top."""
         target = self._stack[-1]
         if type(target) is not set:
-            raise Unreadable(f"elements for a {type(target).__name__}", "a set")
+            raise unreadable(f"elements for a {type(target).__name__}", "a set")
         target.update(checked_key(item) for item in items)
 
     # ---- names and calls -----------------------------------------------------------------------------------------
@@ -125,13 +125,13 @@ class Unpickler:
     def _stack_global(self, argument: Any) -> None:
         module, name = self._take(2)
         if type(module) is not str or type(name) is not str:
-            raise Unreadable("a name that is no text", "a module and a name")
+            raise unreadable("a name that is no text", "a module and a name")
         self._push(self._find(f"{module}.{name}"))
 
     def call(self, function: Any, args: Any, kwargs: Any = None) -> Any:
         """The result of what is on the list; nothing else is called."""
         if type(args) is not tuple:
-            raise Unreadable("arguments that are no tuple", "a tuple")
+            raise unreadable("arguments that are no tuple", "a tuple")
         if isinstance(function, Allowed):
             return function(*args)
         if not self._trusted(function):
@@ -218,7 +218,7 @@ class Scout(Unpickler):
 
 def _pairs(items: list[Any]) -> zip[tuple[Any, Any]]:
     if len(items) % 2:
-        raise Unreadable("a key without a value", "pairs")
+        raise unreadable("a key without a value", "pairs")
     return zip(items[::2], items[1::2], strict=True)
 
 
