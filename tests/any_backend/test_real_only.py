@@ -52,6 +52,13 @@ ANSWERS: dict[str, str] = {
             ],
             INSIDE,
         ),
+        (
+            [
+                f"{name}_update"
+                for name in ("nadam", "radam", "asgd", "rmsprop", "centered_rmsprop", "adagrad", "adadelta")
+            ],
+            "optimizer_step_ gives it the parts of complex numbers",
+        ),
     )
     for name in names
 }

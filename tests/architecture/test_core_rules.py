@@ -36,6 +36,7 @@ LAZY_ALLOWED: dict[str, str] = {
     "core/frontend/tenora/utils/__init__.py": "utilities that most programs never ask for (PEP 562)",
     "core/frontend/tenora/nn/__init__.py": "rarely used layers and nn.utils (PEP 562)",
     "core/frontend/tenora/utils/progress_bar.py": "tqdm or rich, where installed, with the first bar on a terminal",
+    "core/frontend/tenora/optim/__init__.py": "all optimizers but the usual ones (PEP 562)",
     "core/hooks/tenora_hooks/__init__.py": "pluggy comes with the first plugin (PEP 562)",
     "core/hooks/tenora_hooks/manager.py": "loads plugins, and pluggy with the first of them",
     "core/ops/tenora_ops/later.py": "a family of ops when one of its names is asked for",

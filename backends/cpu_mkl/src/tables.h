@@ -87,22 +87,27 @@ struct FusedRows {
                                  bool centred);
 };
 
-struct SgdSettings {
-    double lr, momentum, dampening, weight_decay;
-    bool nesterov, maximize, first;
+// An optimizer's step on contiguous runs: the parameter and its states, which are written, then the gradient.
+// `settings` is the struct of the method in step_settings.h.
+enum class Step : int {
+    sgd,
+    sgd_momentum,
+    adam,
+    amsgrad,
+    rmsprop,
+    rmsprop_momentum,
+    rmsprop_centered,
+    rmsprop_centered_momentum,
+    adagrad,
+    adadelta,
+    adamax,
+    nadam,
+    radam,
+    asgd,
+    rprop,
+    count
 };
-// step_size = lr / (1 - beta_1^step), root_scale = 1 / sqrt(1 - beta_2^step)
-struct AdamSettings {
-    double beta_1, beta_2, eps, weight_decay, lr, step_size, root_scale;
-    bool decoupled, maximize;
-};
-struct StepRows {
-    // momentum_buffer may be NULL
-    void (*sgd)(void* param, void* momentum_buffer, const void* grad, int64_t n, const SgdSettings& settings);
-    // largest may be NULL
-    void (*adam)(void* param, void* first, void* second, void* largest, const void* grad, int64_t n,
-                 const AdamSettings& settings);
-};
+using StepRow = void (*)(void* const* rows, int64_t n, const void* settings);
 
 // One matrix x1 (rows, width) against one x2 (others, width), all contiguous; grad and distance (rows,
 // others).
@@ -126,16 +131,16 @@ struct Tables {
     CastRow cast[TNR_DTYPE_COUNT][TNR_DTYPE_COUNT];  // [from][to]
     GemmFn gemm[TNR_DTYPE_COUNT];
     FusedRows fused[TNR_DTYPE_COUNT];
-    StepRows step[TNR_DTYPE_COUNT];
+    StepRow step[static_cast<int>(Step::count)][TNR_DTYPE_COUNT];
     ConvolutionRows convolution[TNR_DTYPE_COUNT];
     PoolingRows pooling[TNR_DTYPE_COUNT];
     DistanceRows distance[TNR_DTYPE_COUNT];
+    void (*scaled_bessel)(float* out, const float* in, int64_t n, int order);  // exp(-|x|) I of order 0 or 1
     void (*philox)(uint32_t* out, uint64_t first_block, int64_t blocks, uint64_t seed);  // 4 words a block
 };
 
 #define TENORA_DECLARE_FILLS(set)          \
     namespace set {                        \
-    void (*scaled_bessel)(float* out, const float* in, int64_t n, int order);  // exp(-|x|) I of order 0 or 1
     void fill_arithmetic(Tables& tables);  \
     void fill_compare(Tables& tables);     \
     void fill_integer(Tables& tables);     \

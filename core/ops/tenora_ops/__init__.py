@@ -10,7 +10,7 @@ from tenora_ops.formula import REGISTERED, conj, ops, sum_to
 from tenora_ops.functions import loaded_functions, public_function, public_functions, resolve
 from tenora_ops.record import OPSET_VERSION, Family, Record, RecordError, dtypes_of, op, record, records
 from tenora_ops.schema import Schema, SchemaError, parse
-from tenora_ops.steps import optimizer_step_
+from tenora_ops.step_lists import optimizer_step_
 from tenora_ops.structural import cast
 
 opset.set_version(OPSET_VERSION)

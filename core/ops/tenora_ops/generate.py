@@ -368,7 +368,10 @@ def later_names() -> str:
 
 
 def _announced(entries: Iterable[Record]) -> tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ...]]:
-    takes_kernels = {e.name: None if e.kind == "python" else e.overridable for e in entries}
+    # Steps have no rules: they are called on lists, and take kernels there.
+    takes_kernels = {
+        e.name: None if e.kind == "python" else e.overridable or e.family.name == "steps" for e in entries
+    }
     faces = [_faces(entry) for entry in entries]
     functions, members = (dict.fromkeys(name for pair in faces for name in pair[side]) for side in (0, 1))
     return takes_kernels, tuple(functions), tuple(members)

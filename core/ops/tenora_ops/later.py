@@ -53,6 +53,9 @@ LATER = (
     "segments",
     "special",
     "statistics",
+    "steps_moments",
+    "steps_plain",
+    "steps_squares",
     "windowing",
 )
 

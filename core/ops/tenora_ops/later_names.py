@@ -318,4 +318,11 @@ FAMILIES: dict[str, tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ..
                 ('nansum', 'nanmean', 'aminmax', 'var_mean', 'std_mean', 'cov', 'corrcoef', 'histc',
                  'histogram', 'histogramdd'),
                 ('nansum', 'nanmean', 'aminmax', 'cov', 'corrcoef', 'histc', 'histogram')),
+ 'steps_moments': ({'adamax_update': True, 'nadam_update': True, 'radam_update': True}, (), ()),
+ 'steps_plain': ({'asgd_update': True, 'rprop_update': True}, (), ()),
+ 'steps_squares': ({'rmsprop_update': True,
+                    'centered_rmsprop_update': True,
+                    'adagrad_update': True,
+                    'adadelta_update': True},
+                   (), ()),
  'windowing': ({'unfold_dim': False, 'fold_windows': False}, (), ('unfold',))}

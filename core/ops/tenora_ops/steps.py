@@ -1,26 +1,54 @@
-"""Optimizer steps: one statement of the mathematics per optimizer, for one parameter; lists in one call.
+"""Steps of SGD and Adam, and what the records of all optimizer steps share.
 
-- `sgd_step`, `adam_update`, `amsgrad_update` are composites that answer with the new values. `optimizer_step_` writes
-  them in place for lists of parameters, through the backend's fused kernel of the op where it has one.
+- A step is stated once, for one parameter, as a composite that answers with the new values; `step_lists.py` applies it
+  to lists, through the backend's fused kernel of the op where it has one (docs/decisions/0003). Further methods are in
+  `steps_squares.py`, `steps_moments.py` and `steps_plain.py`.
 - A fused kernel sees the written tensors, then those only read, and writes the former; attributes as in the schema.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from tenora_engine import _engine
-from tenora_engine._engine import Tensor
-from tenora_ops.formula import REGISTERED, ops
+from tenora_ops.formula import ops
 from tenora_ops.lazy import np
-from tenora_ops.record import Family, op, record
-from tenora_ops.samples import Draw, Sample, sample
+from tenora_ops.record import Family, op
+from tenora_ops.samples import Draw, Sample, Samples, sample
 
 STEP = Family(
     "steps", "", "", "", lambda draw: sgd_samples(draw), ("float32", "float64"), tolerance="transcendental"
 )
 SHAPES: tuple[tuple[int, ...], ...] = ((5,), (3, 4), (), (0,), (2, 1, 3), (2, 3, 2, 2))
+
+
+def direction(p: Any, g: Any, weight_decay: Any, maximize: bool) -> Any:
+    """Where a step goes against: the gradient of what is minimised, with the weights' decay."""
+    return (-g if maximize else g) + p * weight_decay
+
+
+def step_samples(
+    states: str, options: Callable[[int], dict[str, Any]], *, weight_decay: bool = True
+) -> Samples:
+    """Samples of a step: one letter a state, `s` for any sign, `p` for not negative, `o` for None now and then."""
+
+    def samples(draw: Draw) -> Iterable[Sample]:
+        found = []
+        for i, shape in enumerate(SHAPES):
+            kept = [_kept(draw, kind, i, shape) for kind in states]
+            shared = {"weight_decay": 0.01 * i} if weight_decay else {}
+            given = {**shared, "maximize": i == 4, **options(i)}
+            found.append(sample(draw.array(*shape), *kept, draw.array(*shape), **given))
+        return found
+
+    return samples
+
+
+def _kept(draw: Draw, kind: str, i: int, shape: tuple[int, ...]) -> Any:
+    if kind == "o" and i % 3 == 0:
+        return None
+    drawn = draw.array(*shape)
+    return abs(drawn).astype(drawn.dtype) if kind == "p" else drawn
 
 
 def sgd_samples(draw: Draw) -> Iterable[Sample]:
@@ -45,11 +73,11 @@ def _sgd(
     maximize: bool,
     first: bool,
 ) -> tuple[Any, Any]:
-    direction = (-g if maximize else g) + p * weight_decay
+    d = direction(p, g, weight_decay, maximize)
     if buffer is None:
-        return p - direction * lr, direction
-    buffer = direction if first else buffer * momentum + direction * (1.0 - dampening)
-    return p - (direction + buffer * momentum if nesterov else buffer) * lr, buffer
+        return p - d * lr, d
+    buffer = d if first else buffer * momentum + d * (1.0 - dampening)
+    return p - (d + buffer * momentum if nesterov else buffer) * lr, buffer
 
 
 def _sgd_oracle(
@@ -106,24 +134,16 @@ def adam_samples(draw: Draw) -> Iterable[Sample]:
     return found
 
 
-def _adam_moments(
-    p: Any,
-    m: Any,
-    v: Any,
-    g: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    weight_decay: Any,
-    decoupled: bool,
-    maximize: bool,
-) -> tuple[Any, Any, Any]:
-    g = -g if maximize else g
+def decayed(p: Any, g: Any, lr: Any, weight_decay: Any, decoupled: bool, maximize: bool) -> tuple[Any, Any]:
+    """Parameter and direction under either kind of decay: of the weights themselves, or through the gradient."""
     if decoupled:
-        p = p * (1.0 - lr * weight_decay)
-    else:
-        g = g + p * weight_decay
-    return p, m + (g - m) * (1.0 - beta1), v * beta2 + g * g * (1.0 - beta2)
+        return p * (1.0 - lr * weight_decay), -g if maximize else g
+    return p, direction(p, g, weight_decay, maximize)
+
+
+def moments(m: Any, v: Any, d: Any, beta1: Any, beta2: Any) -> tuple[Any, Any]:
+    """Running means of the direction and of its square."""
+    return m + (d - m) * (1.0 - beta1), v * beta2 + d * d * (1.0 - beta2)
 
 
 def _adam_update(p: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, eps: Any, step: Any) -> Any:
@@ -145,7 +165,8 @@ def _adam(
     maximize: bool,
     step: Any,
 ) -> tuple[Any, Any, Any]:
-    p, m, v = _adam_moments(p, m, v, g, lr, beta1, beta2, weight_decay, decoupled, maximize)
+    p, d = decayed(p, g, lr, weight_decay, decoupled, maximize)
+    m, v = moments(m, v, d, beta1, beta2)
     return _adam_update(p, m, v, lr, beta1, beta2, eps, step), m, v
 
 
@@ -164,7 +185,8 @@ def _amsgrad(
     maximize: bool,
     step: Any,
 ) -> tuple[Any, Any, Any, Any]:
-    p, m, v = _adam_moments(p, m, v, g, lr, beta1, beta2, weight_decay, decoupled, maximize)
+    p, d = decayed(p, g, lr, weight_decay, decoupled, maximize)
+    m, v = moments(m, v, d, beta1, beta2)
     largest = ops.maximum(largest, v)
     return _adam_update(p, m, largest, lr, beta1, beta2, eps, step), m, v, largest
 
@@ -225,33 +247,3 @@ amsgrad_update = op(
     example="tenora.optim.Adam([tenora.ones(1, requires_grad=True)]).step()",
     public="",
 )
-
-
-def optimizer_step_(
-    name: str,
-    params: Sequence[Tensor],
-    states: Sequence[dict[str, Any]],
-    names: Sequence[str],
-    grads: Sequence[Tensor],
-    hyper: Sequence[Any],
-) -> None:
-    """One step of the op `name` in place, on lists of equal length; nothing is recorded.
-
-    `names` are the tensors of every state that the op reads and writes, `hyper` its attributes, both in the order of
-    its schema.
-    """
-    if _engine.run_step(name, params, states, names, grads, hyper):
-        return
-    update = REGISTERED[name]
-    # A state that the op could take and the caller does not keep, as the buffer of SGD without momentum.
-    absent = [None] * (len(record(name).schema.operands) - 2 - len(names))
-    old = _engine.set_grad_enabled(False)
-    try:
-        for param, state, grad in zip(params, states, grads, strict=True):
-            written = [param, *(state[each] for each in names)]
-            values = update(*written, *absent, grad, *hyper)
-            # The parameter last: it stays as it was when a state cannot be written.
-            for target, value in reversed(list(zip(written, values[: len(written)], strict=True))):
-                _engine.assign(target, value)
-    finally:
-        _engine.set_grad_enabled(old)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .optimizer import Group, Optimizer
+from .checks import check_betas, check_options
+from .optimizer import Optimizer, Params, number
+from .states import Group
 
 # The op of a step and the states that it reads and writes.
 PLAIN = ("adam_update", ("exp_avg", "exp_avg_sq"))
@@ -27,13 +26,15 @@ class Adam(Optimizer):
     0.9
     """
 
+    _numbers = ("step",)
+
     def __init__(
         self,
-        params: Iterable[Tensor] | Iterable[Group],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         amsgrad: bool = False,
         *,
         foreach: bool | None = None,
@@ -43,16 +44,11 @@ class Adam(Optimizer):
         fused: bool | None = None,
         decoupled_weight_decay: bool = False,
     ) -> None:
-        self._check_not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
-        for number, beta in enumerate(betas):
-            if not 0.0 <= beta < 1.0:
-                raise errors.ArgumentValueError(
-                    f"[{type(self).__name__}] betas[{number}]: got {beta}, expected 0 <= beta < 1."
-                    " Choose a number below 1."
-                )
+        check_options(self, lr=lr, eps=eps, weight_decay=weight_decay)
+        check_betas(self, betas)
         defaults = {
             "lr": lr,
-            "betas": betas,
+            "betas": tuple(betas),
             "eps": eps,
             "weight_decay": weight_decay,
             "amsgrad": amsgrad,
@@ -67,9 +63,10 @@ class Adam(Optimizer):
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         name, states = AMSGRAD if group["amsgrad"] else PLAIN
-        hyper = [group["lr"], *group["betas"], group["eps"], group["weight_decay"]]
+        beta1, beta2 = group["betas"]
+        hyper = [number(group["lr"]), number(beta1), number(beta2), group["eps"], group["weight_decay"]]
         hyper += [group["decoupled_weight_decay"], group["maximize"]]
-        self._run_step(name, states, parameters, gradients, hyper)
+        self._run_step(name, states, group, parameters, gradients, hyper)
 
 
 class AdamW(Adam):
@@ -77,9 +74,9 @@ class AdamW(Adam):
 
     def __init__(
         self,
-        params: Iterable[Tensor] | Iterable[Group],
-        lr: float = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        betas: tuple[float | Tensor, float | Tensor] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 1e-2,
         amsgrad: bool = False,

@@ -1,21 +1,44 @@
-"""`Optimizer`: parameter groups, state and its dictionary form.
+"""`Optimizer`: parameter groups, steps, state.
 
-The mathematics of each method stands once, in its op record; a method's file says what goes in.
+- The mathematics of each method stands once, in its op record; a method's file says what goes in.
+- `state` keeps tensors and Python numbers; `state_dict` writes both as PyTorch does (`states.py`).
+- Nothing is asked of a gradient before a step: when one fails, the gradient that does not fit is looked for.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import tenora_ops
 from tenora_autograd import enable_grad, no_grad
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-Group = dict[str, Any]
+from .hooks import Hooked, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from .states import ADDED, Group, State, pack, unpack
+
+__all__ = [
+    "Optimizer",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "required",
+]
+
+Params = Iterable[Tensor] | Iterable[Group] | Iterable[tuple[str, Tensor]]
 T = TypeVar("T")
+
+
+class _Required:
+    """Stands in `defaults` for an option that each group must give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
 
 
 def pick(values: list[T], numbers: list[int]) -> list[T]:
@@ -23,11 +46,21 @@ def pick(values: list[T], numbers: list[int]) -> list[T]:
     return [values[i] for i in numbers]
 
 
-class Optimizer:
-    """Base class: takes parameters, or dictionaries with `params` and options of their own.
+def number(value: Any) -> Any:
+    """An option that may be a tensor of one element."""
+    return value.item() if isinstance(value, Tensor) else value
 
-    A subclass defines `_update(group, parameters, gradients)`, called without recording, with the parameters of the
-    group that have a gradient.
+
+def scalar(value: Tensor) -> float:
+    """The real number that a tensor of one element holds."""
+    return float(cast(float, value.item()))
+
+
+class Optimizer(Hooked):
+    """Base class: takes parameters, `(name, parameter)` pairs, or dictionaries with `params` and options of their own.
+
+    A subclass defines `step(closure=None)`, or only `_update(group, parameters, gradients)`, which `step` calls without
+    recording for the parameters of each group that have a gradient.
 
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
@@ -38,61 +71,113 @@ class Optimizer:
     [0.0]
     """
 
-    def __init__(self, params: Iterable[Tensor] | Iterable[Group], defaults: dict[str, Any]) -> None:
+    # The names of the states that are Python numbers.
+    _numbers: tuple[str, ...] = ()
+
+    def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
+        name = type(self).__name__
         if isinstance(params, Tensor):
             raise errors.ArgumentTypeError(
-                f"[{type(self).__name__}] params: got a Tensor, expected an iterable of Tensors or of dicts. "
+                f"[{name}] params: got a Tensor, expected an iterable of Tensors or of dicts. "
                 "Put the tensor in a list."
             )
         for option in ("differentiable", "capturable"):
             if defaults.get(option):
                 raise errors.ArgumentValueError(
-                    f"[{type(self).__name__}] {option}: got True, expected False: steps are not recorded. Leave it out."
+                    f"[{name}] {option}: got True, expected False: steps are not recorded. Leave it out."
                 )
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise errors.OperationError(
+                f"[{name}] fused and foreach: got True for both, expected at most one. Leave both out: they make no "
+                "difference here."
+            )
+        self._clear_hooks()
         self.defaults = defaults
         self.param_groups: list[Group] = []
-        self.state: defaultdict[Tensor, dict[str, Any]] = defaultdict(dict)
+        self.state: defaultdict[Any, State] = defaultdict(dict)
         groups = list(params)
         if not groups:
             raise errors.ArgumentValueError(
-                f"[{type(self).__name__}] params: got an empty list, expected at least one parameter. "
+                f"[{name}] params: got an empty list, expected at least one parameter. "
                 "Was the iterator used up before?"
             )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)  # type: ignore[arg-type]
 
-    def _check_not_negative(self, **options: float) -> None:
-        for name, value in options.items():
-            if not value >= 0:  # NaN is refused too
-                raise errors.ArgumentValueError(
-                    f"[{type(self).__name__}] {name}: got {value}, expected a number that is not negative."
-                    " Choose another number."
-                )
-
     def add_param_group(self, param_group: Group) -> None:
-        """Adds parameters with options of their own; missing options come from the defaults."""
-        group = {**self.defaults, **param_group}
+        """Adds parameters with options of their own; missing options are filled in from the defaults.
+
+        Raises TypeError or ValueError for anything but leaves in an ordered collection, for a parameter of another
+        group, and where only some parameters are named. A parameter named twice in its group is warned of.
+        """
+        name = type(self).__name__
+        if not isinstance(param_group, dict):
+            raise errors.ArgumentTypeError(
+                f"[{name}] param_group: got {type(param_group).__name__}, expected a dict. "
+                "Pass {'params': [...]} and the group's options."
+            )
+        members = param_group["params"]
+        if isinstance(members, set):
+            raise errors.ArgumentTypeError(
+                f"[{name}] params: got a set, expected an ordered collection: the order would differ between runs. "
+                "Pass a list."
+            )
+        param_group["params"] = [members] if isinstance(members, Tensor) else list(members)
+        self._take_names(param_group)
+        for parameter in param_group["params"]:
+            self._check_parameter(parameter)
+        for option, default in self.defaults.items():
+            if default is required and option not in param_group:
+                raise errors.ArgumentValueError(
+                    f"[{name}] {option}: got a group without it, expected a value of every group. Give one."
+                )
+            param_group.setdefault(option, default)
+        self._check_group(param_group)
+        self.param_groups.append(param_group)
+
+    def _take_names(self, group: Group) -> None:
         members = group["params"]
-        group["params"] = [members] if isinstance(members, Tensor) else list(members)
-        known = {id(parameter) for other in self.param_groups for parameter in other["params"]}
-        for parameter in group["params"]:
-            if not isinstance(parameter, Tensor):
-                raise errors.ArgumentTypeError(
-                    f"[{type(self).__name__}] params: got {type(parameter).__name__}, expected Tensors."
-                    " Pass tensors, such as module.parameters()."
-                )
-            if not parameter.is_leaf:
+        named = [isinstance(member, tuple) for member in members]
+        if any(named) and not all(named):
+            raise errors.ArgumentValueError(
+                f"[{type(self).__name__}] params: got names for {sum(named)} of {len(named)} parameters, expected "
+                "names for all or none. Pass model.named_parameters(), or model.parameters()."
+            )
+        if named and all(named):
+            group["param_names"] = [member[0] for member in members]
+            group["params"] = [member[1] for member in members]
+
+    def _check_parameter(self, parameter: Any) -> None:
+        if not isinstance(parameter, Tensor):
+            raise errors.ArgumentTypeError(
+                f"[{type(self).__name__}] params: got {type(parameter).__name__}, expected Tensors."
+                " Pass tensors, such as module.parameters()."
+            )
+        if not (parameter.is_leaf or parameter.retains_grad):
+            raise errors.ArgumentValueError(
+                f"[{type(self).__name__}] params: got a tensor with a history, expected leaves. "
+                "Optimize the leaf that it was computed from, or detach it."
+            )
+
+    def _check_group(self, group: Group) -> None:
+        name, members = type(self).__name__, {id(parameter) for parameter in group["params"]}
+        if len(members) != len(group["params"]):
+            warnings.warn(
+                f"[{name}] params: got one parameter twice in a group, expected each once: it takes every step twice. "
+                "Name it once.",
+                stacklevel=4,
+            )
+        for other in self.param_groups:
+            if ("param_names" in group) != ("param_names" in other):
                 raise errors.ArgumentValueError(
-                    f"[{type(self).__name__}] params: got a tensor with a history, expected leaves. "
-                    "Optimize the leaf that it was computed from, or detach it."
+                    f"[{name}] params: got groups with and without names, expected one kind. "
+                    "Name the parameters of every group, or of none."
                 )
-            if id(parameter) in known:
+            if not members.isdisjoint(map(id, other["params"])):
                 raise errors.ArgumentValueError(
-                    f"[{type(self).__name__}] params: got one parameter in two groups, expected disjoint groups."
+                    f"[{name}] params: got one parameter in two groups, expected disjoint groups."
                     " Name each parameter once."
                 )
-            known.add(id(parameter))
-        self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drops the gradients, or fills them with zeros."""
@@ -105,7 +190,10 @@ class Optimizer:
                     parameter.grad.zero_()
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One update from the gradients at hand; `closure` recomputes the loss and is returned."""
+        """One update from the gradients at hand; `closure` recomputes the loss and is returned.
+
+        Raises RuntimeError for a gradient that does not fit its parameter, with the parameter's number and name.
+        """
         loss = None
         if closure is not None:
             with enable_grad():
@@ -119,32 +207,58 @@ class Optimizer:
                         parameters.append(parameter)
                         gradients.append(gradient)
                 if parameters:
-                    self._update(group, parameters, gradients)
+                    try:
+                        self._update(group, parameters, gradients)
+                    except RuntimeError as error:
+                        self._name_culprit(error)
+                        raise
         return loss
+
+    def _name_culprit(self, error: Exception) -> None:
+        """Raises an error that names the first parameter whose gradient does not fit it, if there is one."""
+        place = -1
+        for group in self.param_groups:
+            names = group.get("param_names")
+            for i, parameter in enumerate(group["params"]):
+                place += 1
+                gradient = parameter.grad
+                if gradient is None:
+                    continue
+                got, expected = ((t.dtype, t.device, tuple(t.shape)) for t in (gradient, parameter))
+                if got != expected:
+                    called = f" ({names[i]})" if names else ""
+                    raise errors.OperationError(
+                        f"[{type(self).__name__}] gradient of parameter {place}{called}: got {got[0]}{list(got[2])} "
+                        f"on {got[1]}, expected {expected[0]}{list(expected[2])} on {expected[1]}. "
+                        "Was the parameter's data replaced after backward?"
+                    ) from error
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Any]) -> None:
         raise errors.NotImplementedOperationError(
             f"[Optimizer] {type(self).__name__}._update is not defined: got a call, expected the method's mathematics. "
-            "Define it in the subclass."
+            "Define it, or step, in the subclass."
         )
 
     def _run_step(
         self,
-        name: str,
+        op: str,
         names: tuple[str, ...],
+        group: Group,
         parameters: list[Tensor],
         gradients: list[Tensor],
         hyper: list[Any],
+        own: Callable[[State], tuple[Any, ...]] | None = None,
     ) -> None:
-        """Counts a step of every parameter and runs the op `name`, whose last attribute is the step's number.
+        """Counts a step of every parameter and runs `op` with the tensors `names` of its state.
 
-        `names` are the states of a parameter, which begin as zeros.
+        The op's attributes are `hyper` and then what `own` says of a state: the number of its step if not given.
+        Parameters of which it says the same share a call.
         """
-        states, steps = [], []
+        states, ends = [], []
         for parameter in parameters:
             state = self.state[parameter]
             if not state:
-                self._begin(parameter, state, names)
+                state.update(self._begin(group, parameter, names))
             if "step" not in state:
                 raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}, "
@@ -152,65 +266,67 @@ class Optimizer:
                 )
             state["step"] = step = state["step"] + 1
             states.append(state)
-            steps.append(step)
-        if steps.count(step) == len(steps):
-            tenora_ops.optimizer_step_(name, parameters, states, names, gradients, [*hyper, step])
+            ends.append((step,) if own is None else own(state))
+        end = ends[0]
+        if ends.count(end) == len(ends):
+            tenora_ops.optimizer_step_(op, parameters, states, names, gradients, [*hyper, *end])
             return
-        # Parameters that joined later count their own steps: one call per number.
-        for step in sorted(set(steps)):
-            at = [i for i, own in enumerate(steps) if own == step]
+        for end in dict.fromkeys(ends):
+            at = [i for i, each in enumerate(ends) if each == end]
             members, grads = pick(parameters, at), pick(gradients, at)
-            tenora_ops.optimizer_step_(name, members, pick(states, at), names, grads, [*hyper, step])
+            tenora_ops.optimizer_step_(op, members, pick(states, at), names, grads, [*hyper, *end])
 
-    @staticmethod
-    def _begin(parameter: Tensor, state: dict[str, Any], names: tuple[str, ...]) -> None:
-        state.update(step=0, **{name: tenora_ops.zeros_like(parameter) for name in names})
+    def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
+        """The state of a parameter before its first step."""
+        return {"step": 0, **{name: tenora_ops.zeros_like(parameter) for name in names}}
 
     def state_dict(self) -> dict[str, Any]:
-        """State by parameter number and groups with numbers for parameters, as PyTorch writes it."""
-        number = {id(p): i for i, p in enumerate(p for group in self.param_groups for p in group["params"])}
-        return {
-            "state": {number[id(parameter)]: dict(state) for parameter, state in self.state.items()},
-            "param_groups": [
-                {**group, "params": [number[id(parameter)] for parameter in group["params"]]}
-                for group in self.param_groups
-            ],
-        }
+        """State by parameter number and groups with numbers for parameters, as PyTorch writes it; tensors are shared.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=0.1)
+        >>> optimizer.state_dict()["param_groups"][0]["params"]
+        [0]
+        """
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        state, groups = pack(self.param_groups, self.state, self._numbers)
+        packed: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, packed)
+            packed = packed if changed is None else changed
+        return packed
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over a `state_dict` of the same groups; tensors are copied.
+        """Takes over a `state_dict` of the same groups; tensors are copied, floating ones to the parameter's dtype.
 
         Raises ValueError when the number or the sizes of the groups differ, or a state has no parameter; nothing is
         changed then.
         """
-        sizes = [len(group["params"]) for group in state_dict["param_groups"]]
-        own = [len(group["params"]) for group in self.param_groups]
-        if sizes != own:
-            raise errors.ArgumentValueError(
-                f"[load_state_dict] group sizes: got {sizes}, expected {own}."
-                " Load the state of an optimizer with the same groups."
-            )
-        parameters = [parameter for group in self.param_groups for parameter in group["params"]]
-        loaded = {}
-        for number, state in state_dict["state"].items():
-            if number not in range(len(parameters)):
-                raise errors.ArgumentValueError(
-                    f"[load_state_dict] a state of no parameter: got number {number!r}, expected 0 to "
-                    f"{len(parameters) - 1}."
-                    " Load the state of an optimizer with the same parameters."
-                )
-            loaded[parameters[number]] = {
-                name: value.detach().clone() if isinstance(value, Tensor) else value
-                for name, value in state.items()
-            }
-        self.state.clear()
-        self.state.update(loaded)
-        for group, saved in zip(self.param_groups, state_dict["param_groups"], strict=True):
-            group.update({name: value for name, value in saved.items() if name != "params"})
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        state, groups = unpack(self.param_groups, state_dict, self._numbers)
+        self.__setstate__({"state": state, "param_groups": groups})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._clear_hooks()
+        for group in self.param_groups:
+            for option in self.defaults.keys() & ADDED.keys():
+                group.setdefault(option, ADDED[option])
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
-        for number, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {number}")
-            lines += [f"    {name}: {value}" for name, value in sorted(group.items()) if name != "params"]
-        return "\n".join([*lines, ")"])
+        text = f"{type(self).__name__} ("
+        for place, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {place}\n"
+            text += "".join(
+                f"    {name}: {value}\n" for name, value in sorted(group.items()) if name != "params"
+            )
+        return text + ")"

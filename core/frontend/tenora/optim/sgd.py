@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import Any
 
 import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .optimizer import Group, Optimizer, pick
+from .checks import check_options
+from .optimizer import Optimizer, Params, number, pick
+from .states import Group
 
-HYPER = ("lr", "momentum", "dampening", "weight_decay", "nesterov", "maximize")
 BUFFER = ("momentum_buffer",)
 
 
@@ -28,11 +29,11 @@ class SGD(Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Tensor] | Iterable[Group],
-        lr: float = 1e-3,
-        momentum: float = 0.0,
-        dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        params: Params,
+        lr: float | Tensor = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float | Tensor = 0,
         nesterov: bool = False,
         *,
         maximize: bool = False,
@@ -40,7 +41,7 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        self._check_not_negative(lr=lr, momentum=momentum, weight_decay=weight_decay)
+        check_options(self, lr=lr, momentum=momentum, weight_decay=weight_decay)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise errors.ArgumentValueError(
                 f"[SGD] nesterov: got momentum={momentum}, dampening={dampening}, expected a momentum above 0 and no "
@@ -61,12 +62,14 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        hyper = [group[name] for name in HYPER]
-        states = [self.state[parameter] for parameter in parameters]
+        hyper = [number(group["lr"]), group["momentum"], group["dampening"], number(group["weight_decay"])]
+        hyper += [group["nesterov"], group["maximize"]]
         if not group["momentum"]:
-            tenora_ops.optimizer_step_("sgd_step", parameters, states, (), gradients, [*hyper, False])
+            nothing: list[dict[str, Any]] = [{}] * len(parameters)
+            tenora_ops.optimizer_step_("sgd_step", parameters, nothing, (), gradients, [*hyper, False])
             return
-        fresh = ["momentum_buffer" not in state for state in states]
+        states = [self.state[parameter] for parameter in parameters]
+        fresh = [state.get("momentum_buffer") is None for state in states]
         for state, gradient, first in zip(states, gradients, fresh, strict=True):
             if first:
                 state["momentum_buffer"] = tenora_ops.zeros_like(gradient)

@@ -1,0 +1,67 @@
+"""Averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+from tenora_engine import Tensor
+
+from .checks import check_options
+from .optimizer import Optimizer, Params, number
+from .states import Group, State, rounded
+
+
+class ASGD(Optimizer):
+    """Gradient descent with a fading rate, and the average of the parameters from step `t0` on in the state's `ax`
+    (Polyak and Juditsky 1992); the formula is the op `asgd_update`. `foreach` makes no difference.
+
+    >>> import tenora
+    >>> weight = tenora.nn.Parameter(tenora.ones(1))
+    >>> optimizer = tenora.optim.ASGD([weight], lr=0.1, lambd=0.1)
+    >>> weight.sum().backward(); optimizer.step(); round(weight.item(), 4)
+    0.89
+    """
+
+    _numbers = ("step", "eta", "mu")
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
+        check_options(self, lr=lr, weight_decay=weight_decay)
+        defaults = {
+            "lr": lr,
+            "lambd": lambd,
+            "alpha": alpha,
+            "t0": t0,
+            "weight_decay": weight_decay,
+            "foreach": foreach,
+            "maximize": maximize,
+            "differentiable": differentiable,
+            "capturable": capturable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        lr, lambd, alpha, t0 = number(group["lr"]), group["lambd"], group["alpha"], group["t0"]
+
+        def own(state: State) -> tuple[float, float, bool]:
+            now = state["eta"], state["mu"], state["mu"] != 1
+            # The rate and the weight of the next step.
+            state["eta"] = rounded(lr / (1 + lambd * lr * state["step"]) ** alpha)
+            state["mu"] = rounded(1 / max(1, state["step"] - t0))
+            return now
+
+        hyper = [lambd, group["weight_decay"], group["maximize"]]
+        self._run_step("asgd_update", ("ax",), group, parameters, gradients, hyper, own)
+
+    def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
+        begun = super()._begin(group, parameter, names)
+        return {"step": 0, "eta": rounded(number(group["lr"])), "mu": 1.0, "ax": begun["ax"]}

@@ -1,0 +1,73 @@
+"""NAdam."""
+
+from __future__ import annotations
+
+from tenora_engine import Tensor
+from tenora_ops.steps_moments import nadam_momentum
+
+from .checks import check_betas, check_options
+from .optimizer import Optimizer, Params, number
+from .states import Group, State, rounded
+
+
+class NAdam(Optimizer):
+    """Adam with Nesterov's look-ahead (Dozat 2016); the formula is the op `nadam_update`. `foreach` makes no
+    difference. `decoupled_weight_decay` is AdamW's.
+
+    >>> import tenora
+    >>> weight = tenora.nn.Parameter(tenora.ones(1))
+    >>> optimizer = tenora.optim.NAdam([weight], lr=0.1)
+    >>> weight.sum().backward(); optimizer.step(); round(weight.item(), 4)
+    0.9
+    """
+
+    _numbers = ("step", "mu_product")
+
+    def __init__(
+        self,
+        params: Params,
+        lr: float | Tensor = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
+        check_options(self, lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay)
+        check_betas(self, betas)
+        defaults = {
+            "lr": lr,
+            "betas": betas,
+            "eps": eps,
+            "weight_decay": weight_decay,
+            "momentum_decay": momentum_decay,
+            "decoupled_weight_decay": decoupled_weight_decay,
+            "maximize": maximize,
+            "foreach": foreach,
+            "capturable": capturable,
+            "differentiable": differentiable,
+        }
+        super().__init__(params, defaults)
+
+    def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
+        beta1, beta2 = group["betas"]
+        decay = group["momentum_decay"]
+
+        def own(state: State) -> tuple[float, int]:
+            step = state["step"]
+            state["mu_product"] = rounded(state["mu_product"] * nadam_momentum(beta1, decay, step))
+            return state["mu_product"], step
+
+        hyper = [number(group["lr"]), beta1, beta2, group["eps"], group["weight_decay"]]
+        hyper += [group["decoupled_weight_decay"], group["maximize"], decay]
+        states = ("exp_avg", "exp_avg_sq")
+        self._run_step("nadam_update", states, group, parameters, gradients, hyper, own)
+
+    def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
+        begun = super()._begin(group, parameter, names)
+        return {"step": begun.pop("step"), "mu_product": 1.0, **begun}

@@ -1,0 +1,136 @@
+"""An optimizer's state as a dictionary, in PyTorch's form, and back.
+
+- Parameters are numbers there, in the order of the groups; what is kept for them are the very tensors.
+- Numbers kept for a parameter (its step) are Python numbers here and tensors without dims in the dictionary.
+- Loading copies tensors, and takes floating-point ones to their parameter's dtype and device.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import defaultdict
+from collections.abc import Iterable
+from struct import Struct
+from typing import Any
+
+import tenora_ops
+from tenora_dispatch import errors
+from tenora_engine import Tensor, _engine
+
+from ..defaults import get_default_dtype
+
+Group = dict[str, Any]
+State = dict[str, Any]
+SINGLE = Struct("f")
+# Options that came after the first checkpoints, with the value that means what those did.
+ADDED: Group = {
+    "amsgrad": False,
+    "capturable": False,
+    "centered": False,
+    "decoupled_weight_decay": False,
+    "differentiable": False,
+    "foreach": None,
+    "fused": None,
+    "maximize": False,
+    "momentum": 0,
+    "nesterov": False,
+}
+
+
+def number_dtype() -> Any:
+    """The dtype of numbers in a state: that of an ordinary Python float."""
+    return _engine.float64 if get_default_dtype() == _engine.float64 else _engine.float32
+
+
+def rounded(value: float) -> float:
+    """The number as it is written to a state, so that training goes on to the bit from there."""
+    return value if number_dtype() == _engine.float64 else float(SINGLE.unpack(SINGLE.pack(value))[0])
+
+
+def filled(parameter: Tensor, value: float) -> Tensor:
+    """A tensor like the parameter, full of a number: both parts of complex ones, which step by themselves."""
+    result = tenora_ops.zeros_like(parameter)
+    (tenora_ops.view_as_real(result) if result.is_complex() else result).fill_(value)
+    return result
+
+
+def pack(
+    groups: list[Group], state: dict[Tensor, State], numbers: tuple[str, ...]
+) -> tuple[dict[Any, State], list[Group]]:
+    """State by parameter number, and groups with numbers for parameters; `numbers` names the states that are such."""
+    places: dict[int, int] = {}
+    packed_groups = []
+    start = 0
+    for group in groups:
+        # Of a parameter named twice the last place counts, as in PyTorch.
+        places.update({id(parameter): place for place, parameter in enumerate(group["params"], start)})
+        start += len(group["params"])
+        packed = {name: value for name, value in group.items() if name != "params"}
+        packed["params"] = [places[id(parameter)] for parameter in group["params"]]
+        packed_groups.append(packed)
+
+    def written(name: str, value: Any) -> Any:
+        if name not in numbers or isinstance(value, Tensor):
+            return value
+        return tenora_ops.full((), float(value), dtype=number_dtype(), device="cpu")
+
+    packed_state = {
+        places[id(key)] if isinstance(key, Tensor) else key: {
+            name: written(name, v) for name, v in kept.items()
+        }
+        if isinstance(key, Tensor)
+        else kept
+        for key, kept in state.items()
+    }
+    return packed_state, packed_groups
+
+
+def unpack(
+    groups: list[Group], state_dict: dict[str, Any], numbers: tuple[str, ...]
+) -> tuple[defaultdict[Any, State], list[Group]]:
+    """The reverse of `pack` for these groups, with copies; raises ValueError where the dictionary does not fit."""
+    saved_groups: list[Group] = copy.deepcopy(state_dict["param_groups"])
+    sizes, own = ([len(group["params"]) for group in each] for each in (saved_groups, groups))
+    if sizes != own:
+        raise errors.ArgumentValueError(
+            f"[load_state_dict] group sizes: got {sizes}, expected {own}."
+            " Load the state of an optimizer with the same groups."
+        )
+    parameters = {
+        place: parameter
+        for saved, group in zip(saved_groups, groups, strict=True)
+        for place, parameter in zip(saved["params"], group["params"], strict=True)
+    }
+    loaded: defaultdict[Any, State] = defaultdict(dict)
+    for place, kept in state_dict["state"].items():
+        if place in parameters:
+            parameter = parameters[place]
+            loaded[parameter] = {name: _taken(parameter, name, v, numbers) for name, v in kept.items()}
+        elif isinstance(place, int):
+            raise errors.ArgumentValueError(
+                f"[load_state_dict] a state of no parameter: got number {place!r}, expected one of the groups' "
+                f"{len(parameters)}. Load the state of an optimizer with the same parameters."
+            )
+        else:
+            loaded[place] = kept  # what a method keeps beside its parameters
+    for group, saved in zip(groups, saved_groups, strict=True):
+        saved["params"] = group["params"]
+        for name in group.keys() - ADDED.keys():  # names of parameters, options of another method
+            saved.setdefault(name, group[name])
+    return loaded, saved_groups
+
+
+def _taken(parameter: Tensor, name: str, value: Any, numbers: tuple[str, ...]) -> Any:
+    if name in numbers:
+        value = value.item() if isinstance(value, Tensor) else value
+        return int(value) if name == "step" else float(value)
+    if isinstance(value, Tensor):
+        if name == "step":  # of a method of the user's: a number, whatever the parameter is
+            return value.detach().clone()
+        dtype = parameter.dtype if parameter.is_floating_point() else value.dtype
+        return value.detach().to(device=parameter.device, dtype=dtype, copy=True)
+    if isinstance(value, dict):
+        return {key: _taken(parameter, str(key), v, numbers) for key, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+        return type(value)(_taken(parameter, "", v, numbers) for v in value)  # type: ignore[call-arg]
+    return value
