@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import tenora
+from tenora.serialization import atomic, own
 
 KILLS = 200
 # Forks a child for each line, which saves; kills it after a delay or where the line says. The child is not reaped
@@ -151,9 +152,25 @@ def test_a_refused_value_leaves_the_old_file(tmp_path: Path) -> None:
     assert tenora.load(path) == 1 and os.listdir(tmp_path) == ["x"]
 
 
-def test_a_living_writers_file_is_not_swept(tmp_path: Path) -> None:
-    from tenora.serialization import atomic
+def test_a_tensor_that_changes_meanwhile_is_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, x = tmp_path / "x", tenora.zeros(5)
+    tenora.save(x, path)
+    take = own.checksum
 
+    def then_change(pieces: Any) -> int:
+        crc = take(pieces)
+        x.add_(1)
+        return crc
+
+    monkeypatch.setattr(own, "checksum", then_change)
+    with pytest.raises(RuntimeError, match="changed while it was written"):
+        tenora.save(x, path)
+    assert tenora.load(path).tolist() == [0.0] * 5 and os.listdir(tmp_path) == ["x"]
+
+
+def test_a_living_writers_file_is_not_swept(tmp_path: Path) -> None:
     descriptor, path = atomic._create(str(tmp_path), ".x.")
     try:
         tenora.save(1, tmp_path / "x")

@@ -8,10 +8,12 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import tenora_engine
+from tenora_dispatch.errors import OperationError
 from tenora_engine import Storage
 
 from .atomic import Written
@@ -25,6 +27,7 @@ from .structure import write_structure
 
 FORMAT = "1"
 STRUCTURE = "tenora.structure"
+_PART = 1 << 20
 _LONGEST_STRUCTURE = 50_000_000  # readers of the format refuse headers of more than 100 MB
 
 
@@ -40,14 +43,25 @@ def file_pieces(value: Any) -> Iterator[Written]:
         begin = pieces[-1].entry.end if pieces else 0
         text = tenora_engine.from_buffer(bytearray(structure, "ascii"), tenora_engine.uint8)
         pieces.append(Piece(Entry(STRUCTURE, "U8", (len(structure),), begin, begin + len(structure)), text))
-    head = header_bytes([piece.entry for piece in pieces], metadata, checksum(pieces))
-    return _each(head, pieces)
+    crc = checksum(pieces)
+    return _each(header_bytes([piece.entry for piece in pieces], metadata, crc), pieces, crc)
 
 
-def _each(head: bytes, pieces: list[Piece]) -> Iterator[Written]:
+def _each(head: bytes, pieces: list[Piece], expected: int) -> Iterator[Written]:
+    """The file, from a copy of a part at a time: what is summed is what is written."""
     yield head
+    crc = 0
     for piece in pieces:
-        yield content(piece.tensor)
+        view = content(piece.tensor)
+        for at in range(0, len(view), _PART):
+            part = bytes(view[at : at + _PART])
+            crc = zlib.crc32(part, crc)
+            yield part
+    if crc != expected:
+        raise OperationError(
+            "[save] a tensor changed while it was written: got another checksum, expected the one taken before. "
+            "Save clones, or stop what writes to it meanwhile."
+        )
 
 
 def read_container(source: Source, places: Places) -> Any:

@@ -23,7 +23,8 @@ class Source:
         self.file, self.name = file, name
         self.whole = whole  # a file of its own, so nothing may follow the content
         self.start = file.tell()
-        self.end = file.seek(0, os.SEEK_END)
+        file.seek(0, os.SEEK_END)
+        self.end = file.tell()
         file.seek(self.start)
         self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY) if mapped and self.end else None
 
