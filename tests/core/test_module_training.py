@@ -219,6 +219,23 @@ def test_no_layer_is_missing_here() -> None:
     assert len(classes) > 140
 
 
+def test_classes_derive_from_each_other_as_pytorchs() -> None:
+    """What `isinstance` says of a layer decides how programs start, skip or replace it."""
+    names = [
+        name
+        for name, kind in vars(torch.nn).items()
+        if isinstance(kind, type) and issubclass(kind, torch.nn.Module) and hasattr(tenora.nn, name)
+    ]
+    differing = [
+        (a, b)
+        for a in names
+        for b in names
+        if issubclass(getattr(torch.nn, a), getattr(torch.nn, b))
+        != issubclass(getattr(tenora.nn, a), getattr(tenora.nn, b))
+    ]
+    assert differing == []
+
+
 def test_cross_map_normalisation_is_the_local_one() -> None:
     """PyTorch's never takes the first channel out of its running sum; up to there it agrees, later it can't."""
     values = numbers(2, 6, 3, 3)

@@ -45,23 +45,25 @@ class LeakyReLU(_Inplace):
         return self._and_inplace(f"negative_slope={self.negative_slope}")
 
 
-class ELU(_Inplace):
-    """x where positive, `alpha` (e^x - 1) elsewhere (Clevert et al. 2016)."""
-
+class _WithAlpha(_Inplace):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(inplace)
         self.alpha = alpha
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Applies the function."""
-        return functional.elu(input, self.alpha, self.inplace)
 
     def extra_repr(self) -> str:
         """Arguments for the repr."""
         return self._and_inplace(f"alpha={self.alpha}")
 
 
-class CELU(ELU):
+class ELU(_WithAlpha):
+    """x where positive, `alpha` (e^x - 1) elsewhere (Clevert et al. 2016)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return functional.elu(input, self.alpha, self.inplace)
+
+
+class CELU(_WithAlpha):
     """max(x, 0) + min(0, `alpha` (e^(x / `alpha`) - 1)) (Barron 2017)."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -133,19 +135,21 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class Hardsigmoid(_Inplace):
+class _Silent(_Inplace):
+    def extra_repr(self) -> str:
+        """Arguments for the repr: none, as in PyTorch."""
+        return ""
+
+
+class Hardsigmoid(_Silent):
     """min(max(x + 3, 0), 6) / 6."""
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
         return functional.hardsigmoid(input, self.inplace)
 
-    def extra_repr(self) -> str:
-        """Arguments for the repr: none, as in PyTorch."""
-        return ""
 
-
-class Hardswish(Hardsigmoid):
+class Hardswish(_Silent):
     """x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019)."""
 
     def forward(self, input: Tensor) -> Tensor:
@@ -187,23 +191,25 @@ class RReLU(_Inplace):
         return self._and_inplace(f"lower={self.lower}, upper={self.upper}")
 
 
-class Hardshrink(Module):
-    """x where |x| > `lambd`, 0 elsewhere."""
-
+class _Shrink(Module):
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__()
         self.lambd = lambd
-
-    def forward(self, input: Tensor) -> Tensor:
-        """Applies the function."""
-        return tenora_ops.hardshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         """Arguments for the repr."""
         return str(self.lambd)
 
 
-class Softshrink(Hardshrink):
+class Hardshrink(_Shrink):
+    """x where |x| > `lambd`, 0 elsewhere."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Applies the function."""
+        return tenora_ops.hardshrink(input, self.lambd)
+
+
+class Softshrink(_Shrink):
     """x moved by `lambd` towards zero."""
 
     def forward(self, input: Tensor) -> Tensor:

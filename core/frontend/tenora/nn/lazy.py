@@ -24,6 +24,8 @@ from .normalisation import (
     InstanceNorm1d,
     InstanceNorm2d,
     InstanceNorm3d,
+    _BatchNorm,
+    _InstanceNorm,
 )
 from .parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 from .sizes import Sizes
@@ -300,40 +302,46 @@ class _LazyNorm(LazyModuleMixin):
             self.num_features = known[0].shape[0] if known else input.shape[1]
 
 
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
     """`BatchNorm1d` whose `num_features` are the channels of the first input."""
 
     cls_to_become = BatchNorm1d
+    ranks = BatchNorm1d.ranks
 
 
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
     """`BatchNorm2d` whose `num_features` are the channels of the first input."""
 
     cls_to_become = BatchNorm2d
+    ranks = BatchNorm2d.ranks
 
 
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
     """`BatchNorm3d` whose `num_features` are the channels of the first input."""
 
     cls_to_become = BatchNorm3d
+    ranks = BatchNorm3d.ranks
 
 
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
     """`InstanceNorm1d` whose `num_features` are the channels of the first input."""
 
     cls_to_become = InstanceNorm1d
+    ranks = InstanceNorm1d.ranks
 
 
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
     """`InstanceNorm2d` whose `num_features` are the channels of the first input."""
 
     cls_to_become = InstanceNorm2d
+    ranks = InstanceNorm2d.ranks
 
 
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
     """`InstanceNorm3d` whose `num_features` are the channels of the first input."""
 
     cls_to_become = InstanceNorm3d
+    ranks = InstanceNorm3d.ranks
 
 
 __all__ = [

@@ -6,7 +6,7 @@ import tenora_ops
 from tenora_engine import Tensor
 
 from . import functional
-from .loss import Loss
+from .loss import Loss, WeightedLoss
 
 
 class L1Loss(Loss):
@@ -52,7 +52,7 @@ class HuberLoss(Loss):
         return functional.huber_loss(input, target, self.reduction, self.delta)
 
 
-class BCELoss(Loss):
+class BCELoss(WeightedLoss):
     """Binary cross entropy of probabilities; `weight` is a buffer.
 
     >>> import tenora
@@ -60,24 +60,12 @@ class BCELoss(Loss):
     0.6931
     """
 
-    weight: Tensor | None
-
-    def __init__(
-        self,
-        weight: Tensor | None = None,
-        size_average: bool | None = None,
-        reduce: bool | None = None,
-        reduction: str = "mean",
-    ) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
-
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
         return functional.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
-class BCEWithLogitsLoss(BCELoss):
+class BCEWithLogitsLoss(WeightedLoss):
     """Binary cross entropy of sigmoid(input), without overflow; `weight` and `pos_weight` are buffers."""
 
     pos_weight: Tensor | None

@@ -349,9 +349,7 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class LocalResponseNorm(Module):
-    """Divides by the squares of neighbouring channels (Krizhevsky et al. 2012)."""
-
+class _AcrossChannels(Module):
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
         self.size = size
@@ -359,16 +357,20 @@ class LocalResponseNorm(Module):
         self.beta = beta
         self.k = k
 
-    def forward(self, input: Tensor) -> Tensor:
-        """Normalises `input` (N, C, ...)."""
-        return tenora_ops.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
     def extra_repr(self) -> str:
         """Arguments for the repr."""
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class CrossMapLRN2d(LocalResponseNorm):
+class LocalResponseNorm(_AcrossChannels):
+    """Divides by the squares of neighbouring channels (Krizhevsky et al. 2012)."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Normalises `input` (N, C, ...)."""
+        return tenora_ops.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+
+class CrossMapLRN2d(_AcrossChannels):
     """Local response normalisation as (Lua) Torch had it, of (N, C, H, W).
 
     It is `LocalResponseNorm` if `size` is odd; PyTorch's keeps the first channel in the sums of all later ones.

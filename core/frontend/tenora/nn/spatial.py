@@ -68,7 +68,9 @@ class ConstantPad3d(_ConstantPad):
     dims = 3
 
 
-class _ZeroPad(_ConstantPad):
+class ZeroPad1d(ConstantPad1d):
+    """Pads the last dim with zeros."""
+
     def __init__(self, padding: Sizes) -> None:
         super().__init__(padding, 0.0)
 
@@ -77,22 +79,26 @@ class _ZeroPad(_ConstantPad):
         return f"{self.padding}"
 
 
-class ZeroPad1d(_ZeroPad):
-    """Pads the last dim with zeros."""
-
-    dims = 1
-
-
-class ZeroPad2d(_ZeroPad):
+class ZeroPad2d(ConstantPad2d):
     """Pads the last two dims with zeros."""
 
-    dims = 2
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"{self.padding}"
 
 
-class ZeroPad3d(_ZeroPad):
+class ZeroPad3d(ConstantPad3d):
     """Pads the last three dims with zeros."""
 
-    dims = 3
+    def __init__(self, padding: Sizes) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        """Arguments for the repr."""
+        return f"{self.padding}"
 
 
 class ReflectionPad1d(_Pad):
