@@ -148,6 +148,8 @@ def refused() -> list[tuple[Any, str]]:
         (np.ones(2), r"numpy.*_reconstruct.*weights_only=False"),
         (np.float64(1), r"numpy.*scalar"),
         (Fraction(1, 2), r"'fractions\.Fraction'.*add_safe_globals"),
+        ([OrderedDict], r"'collections\.OrderedDict' as a value"),
+        (torch.ones(2).untyped_storage(), "Storage' as a value.*a tensor"),
         (print, r"'(builtins|__builtin__)\.print'"),
         (pathlib.PurePosixPath("/"), r"'pathlib\.PurePosixPath'"),
     ]

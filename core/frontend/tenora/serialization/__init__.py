@@ -17,11 +17,19 @@ import zipfile
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, BinaryIO, cast
 
-from tenora_dispatch.errors import ArgumentTypeError, ArgumentValueError, OutOfMemoryError
+from tenora_dispatch.errors import ArgumentValueError, OutOfMemoryError
 
 from . import container, own, pickled, torch_file
 from .atomic import Written, write_atomically
-from .errors import FileError, Foreign, RefusedValueError, Unreadable, UnsafeFileError, unreadable
+from .errors import (
+    FileError,
+    Foreign,
+    NotAFileError,
+    RefusedValueError,
+    Unreadable,
+    UnsafeFileError,
+    unreadable,
+)
 from .locations import MapLocation, Places
 from .safe_globals import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .source import Source
@@ -63,7 +71,7 @@ def save(
         write_atomically(os.fspath(f), pieces)
         return
     if isinstance(f, io.TextIOBase) or not hasattr(f, "write"):
-        raise ArgumentTypeError(
+        raise NotAFileError(
             f"[save] f: got {type(f).__name__}, expected a path or a file opened in binary mode. Open it with 'wb'."
         )
     for piece in pieces:
@@ -137,7 +145,7 @@ def _opened(f: Path | IO[bytes], mapped: bool) -> Iterator[Source]:
             yield Source(file, path, whole=True, mapped=mapped)
         return
     if isinstance(f, io.TextIOBase) or not hasattr(f, "read"):
-        raise ArgumentTypeError(
+        raise NotAFileError(
             f"[load] f: got {type(f).__name__}, expected a path or a file opened in binary mode. Open it with 'rb'."
         )
     if mapped:
@@ -182,6 +190,7 @@ def _named(name: str) -> Iterator[None]:
 
 __all__ = [
     "FileError",
+    "NotAFileError",
     "RefusedValueError",
     "UnsafeFileError",
     "add_safe_globals",

@@ -41,6 +41,12 @@ class RefusedValueError(ArgumentTypeError):
     default_code = "refused_value"
 
 
+class NotAFileError(ArgumentTypeError, AttributeError):
+    """An argument that is neither a path nor a binary file; an AttributeError too, as PyTorch raises."""
+
+    default_code = "not_a_file"
+
+
 class Unreadable(Exception):
     """What is wrong with a file, before its name is known."""
 

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, cast
 import tenora_engine
 from tenora_engine import Storage
 
-from .allowed import ADVICE, NAMES, Lent, StorageKind
+from .allowed import ADVICE, NAMES, Allowed, Lent, StorageKind
 from .errors import foreign, refused, unreadable
 from .locations import Places
 from .safe_globals import find_added, is_added
@@ -179,9 +179,26 @@ class _Trusting(pickle.Unpickler):
 
 def _unpickle(file: BinaryIO, lend: _Lender, weights_only: bool, options: dict[str, Any]) -> Any:
     if weights_only:
-        return Unpickler(find, lend, is_added).load(file)
-    with foreign():
-        return _Trusting(file, lend, options).load()
+        value = Unpickler(find, lend, is_added).load(file)
+    else:
+        with foreign():
+            value = _Trusting(file, lend, options).load()
+    check_plain(value)
+    return value
+
+
+def check_plain(value: Any) -> None:
+    """Refuses names and storages by themselves, which have no meaning here."""
+    seen: set[int] = set()
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, Allowed | StorageKind | Lent):
+            name = each.name if isinstance(each, Allowed) else "torch.UntypedStorage"
+            raise refused(f"the name '{name}' as a value", "Save a tensor, or the name as text.")
+        if isinstance(each, dict | list | tuple) and id(each) not in seen:
+            seen.add(id(each))
+            left.extend(each.values() if isinstance(each, dict) else each)
 
 
 # ---- the older form ----------------------------------------------------------------------------------------------
