@@ -138,6 +138,21 @@ def test_an_exception_raised_again_elsewhere_has_one_note() -> None:
     error.__traceback__ = None
 
 
+def test_fields_of_a_programs_own_exception_stay_its_own() -> None:
+    class Mine(Exception):
+        def __init__(self) -> None:
+            super().__init__("mine")
+            self.modules = ["a"]
+
+    class Failing(nn.Module):
+        def forward(self, weight: tenora.Tensor) -> None:
+            raise Mine
+
+    error = caught(lambda: nn.Sequential(Failing())(nn.UninitializedParameter()), Mine)
+    assert error.modules == ["a"] and not hasattr(error, "module_path")
+    assert error.__notes__ == ["In module 0 (Failing) of Sequential, called with an UninitializedParameter."]
+
+
 def test_a_missing_attribute_is_named_with_the_nearest_one() -> None:
     class Typo(nn.Module):
         def __init__(self) -> None:

@@ -20,6 +20,7 @@ from tenora_engine import Tensor
 
 from . import module_hooks as hooks
 from .module_backward_hooks import backward_hooks, hang_old_hooks
+from .parameter import is_lazy
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -129,35 +130,55 @@ def path_within(outer: Any, inner: Any) -> str:
 
 
 def _described(value: Any) -> str:
-    if isinstance(value, Tensor):
+    if isinstance(value, Tensor) and not is_lazy(value):
         return f"a {value.dtype} tensor of shape {tuple(value.shape)}"
-    return repr(value) if isinstance(value, bool | int | float | None) else f"a {type(value).__name__}"
+    if isinstance(value, bool | int | float | None):
+        return repr(value)
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"
 
 
-def _note(modules: tuple[Any, ...], path: str, inputs: str) -> str:
-    inner = type(modules[-1]).__name__
-    where = f"{path} ({inner}) of {type(modules[0]).__name__}" if path else f"{inner}, in its own forward"
-    return f"In module {where}, called with {inputs}"
+class _Trail:
+    """What an exception has told about modules so far, kept in its `__dict__`."""
+
+    def __init__(self, error: Exception, inputs: str) -> None:
+        self.inputs = inputs
+        self.modules: tuple[Any, ...] = ()
+        self.path = ""
+        self.note = ""
+        #: A class of a program's own may have fields of these names; they stay the program's.
+        self.shows = {"modules", "module_path"}.isdisjoint(vars(error))
+
+    def lead_through(self, module: Any) -> None:
+        """Puts `module` in front."""
+        if self.modules:
+            self.path = ".".join(filter(None, (path_within(module, self.modules[0]), self.path)))
+        self.modules = (module, *self.modules)
+
+    def text(self) -> str:
+        """The note."""
+        inner, outer = type(self.modules[-1]).__name__, type(self.modules[0]).__name__
+        where = f"{self.path} ({inner}) of {outer}" if self.path else f"{inner}, in its own forward"
+        return f"In module {where}, called with {self.inputs}"
 
 
 def name_module(error: Exception, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Puts `module` in front of the modules that `error` has left so far, and their path into its one note."""
     fields = vars(error)
-    known = fields.get("modules", ())
-    if "_module_inputs" not in fields:  # the innermost module
+    trail = fields.get("_module_trail")
+    if trail is None:  # this is the innermost module
         values = [_described(value) for value in args] + [f"{k}={_described(v)}" for k, v in kwargs.items()]
-        fields["_module_inputs"] = f"{', '.join(values) or 'nothing'}.{_suggestion(error)}"
-        modules: tuple[Any, ...] = (module,)
-        path = ""
-    elif known[0] is module:
+        trail = fields["_module_trail"] = _Trail(
+            error, f"{', '.join(values) or 'nothing'}.{_suggestion(error)}"
+        )
+    elif trail.modules[0] is module:
         return
-    else:
-        old = _note(known, fields["module_path"], fields["_module_inputs"])
-        fields["__notes__"] = [note for note in fields.get("__notes__", ()) if note != old]
-        modules = (module, *known)
-        path = ".".join(filter(None, (path_within(module, known[0]), fields["module_path"])))
-    fields["modules"], fields["module_path"] = modules, path
-    error.add_note(_note(modules, path, fields["_module_inputs"]))
+    trail.lead_through(module)
+    kept = [note for note in fields.get("__notes__", ()) if note != trail.note]
+    trail.note = trail.text()
+    fields["__notes__"] = [*kept, trail.note]
+    if trail.shows:
+        fields["modules"], fields["module_path"] = trail.modules, trail.path
 
 
 def _suggestion(error: Exception) -> str:
