@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,20 @@ def test_a_living_writers_file_is_not_swept(tmp_path: Path) -> None:
     assert len(os.listdir(tmp_path)) == 3
     tenora.save(2, tmp_path / "x")
     assert sorted(os.listdir(tmp_path)) == ["other", "x"]
+
+
+def test_writers_of_one_name_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    values = [tenora.full((1000,), float(k)) for k in range(4)]
+
+    def work(x: Any) -> None:
+        for _ in range(10):
+            tenora.save(x, path)
+            assert tenora.load(path).unique().numel() == 1
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, values))
+    assert os.listdir(tmp_path) == ["x"]
 
 
 def test_modes_are_the_umasks_or_the_old_files(tmp_path: Path) -> None:
