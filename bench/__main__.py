@@ -52,7 +52,7 @@ class Row:
         )
 
 
-# The budgets of small operations; the last case has none and is shown beside them.
+# The budgets of small operations; cases without one are shown beside them.
 BUDGETS: list[tuple[str, str, str, float | None]] = [
     ("add", "`a + b`, 16 floats", "numpy", 1 / 4),
     ("add", "`a + b`, 16 floats", "torch", 1 / 15),
@@ -62,6 +62,9 @@ BUDGETS: list[tuple[str, str, str, float | None]] = [
     ("mlp_1", "MLP 64-64-64-10, step with Adam, batch 1", "torch", 1 / 12),
     ("mlp_32", "MLP 64-64-64-10, step with Adam, batch 32", "torch", 1 / 12),
     ("lstm", "LSTM cell in Python, 20 steps, forward + backward", "torch", None),
+    ("step_sgd", "fused step of SGD, 20 parameters, 1,000,000 floats", "torch", None),
+    ("step_adam", "fused step of Adam, the same", "torch", None),
+    ("step_adagrad", "fused step of Adagrad, the same", "torch", None),
 ]
 
 

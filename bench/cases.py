@@ -177,6 +177,38 @@ def lstm(f: Framework) -> Case:
     return Case(run, result)
 
 
+def _steps(f: Framework, method: str) -> Case:
+    """An optimizer's fused step on twenty parameters of 50,000 floats."""
+    parameters = [_tensor(f, _data(50_000, seed=number), grad=True) for number in range(20)]
+    optimizer = getattr(f.optim, method)(parameters, lr=1e-3, fused=True)
+    for number, parameter in enumerate(parameters):
+        parameter.grad = _tensor(f, _data(50_000, seed=100 + number))
+    for _ in range(3):
+        optimizer.step()
+    values = _flat(parameters[7])[:100]
+
+    def run(n: int) -> None:
+        for _ in range(n):
+            optimizer.step()
+
+    return Case(run, lambda: values)
+
+
+def step_sgd(f: Framework) -> Case:
+    """A fused step of SGD on a million floats."""
+    return _steps(f, "SGD")
+
+
+def step_adam(f: Framework) -> Case:
+    """A fused step of Adam on a million floats."""
+    return _steps(f, "Adam")
+
+
+def step_adagrad(f: Framework) -> Case:
+    """A fused step of Adagrad on a million floats."""
+    return _steps(f, "Adagrad")
+
+
 CASES: dict[str, Callable[[Framework], Case]] = {
     "add": add,
     "add_taped": add_taped,
@@ -185,4 +217,7 @@ CASES: dict[str, Callable[[Framework], Case]] = {
     "mlp_1": mlp_1,
     "mlp_32": mlp_32,
     "lstm": lstm,
+    "step_sgd": step_sgd,
+    "step_adam": step_adam,
+    "step_adagrad": step_adagrad,
 }

@@ -17,7 +17,7 @@ class Adadelta(Optimizer):
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.Adadelta([weight], eps=0.1)
     >>> weight.sum().backward(); optimizer.step(); round(weight.item(), 4)
-    0.7764
+    0.2929
     """
 
     _numbers = ("step",)

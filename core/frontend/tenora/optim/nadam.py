@@ -18,7 +18,7 @@ class NAdam(Optimizer):
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.NAdam([weight], lr=0.1)
     >>> weight.sum().backward(); optimizer.step(); round(weight.item(), 4)
-    0.9
+    0.8944
     """
 
     _numbers = ("step", "mu_product")

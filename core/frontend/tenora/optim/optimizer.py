@@ -254,7 +254,8 @@ class Optimizer(Hooked):
         The op's attributes are `hyper` and then what `own` says of a state: the number of its step if not given.
         Parameters of which it says the same share a call.
         """
-        states, ends = [], []
+        states: list[State] = []
+        ends: list[Any] = []
         for parameter in parameters:
             state = self.state[parameter]
             if not state:
@@ -266,15 +267,17 @@ class Optimizer(Hooked):
                 )
             state["step"] = step = state["step"] + 1
             states.append(state)
-            ends.append((step,) if own is None else own(state))
+            ends.append(step if own is None else own(state))
         end = ends[0]
         if ends.count(end) == len(ends):
-            tenora_ops.optimizer_step_(op, parameters, states, names, gradients, [*hyper, *end])
+            attributes = [*hyper, end] if own is None else [*hyper, *end]
+            tenora_ops.optimizer_step_(op, parameters, states, names, gradients, attributes)
             return
         for end in dict.fromkeys(ends):
             at = [i for i, each in enumerate(ends) if each == end]
             members, grads = pick(parameters, at), pick(gradients, at)
-            tenora_ops.optimizer_step_(op, members, pick(states, at), names, grads, [*hyper, *end])
+            attributes = [*hyper, end] if own is None else [*hyper, *end]
+            tenora_ops.optimizer_step_(op, members, pick(states, at), names, grads, attributes)
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
         """The state of a parameter before its first step."""
