@@ -44,7 +44,7 @@ class Module(Movable):
     call_super_init: bool = False
     dump_patches: bool = False
 
-    _hooked: Any  # of instances only: an attribute of the class too would make every look-up slower
+    _hooked: Any  # see module_hooks
     _is_full_backward_hook: bool | None = None
     _forward_pre_hooks = hooks.HookTable(calls=True)
     _forward_pre_hooks_with_kwargs = hooks.HookTable()
