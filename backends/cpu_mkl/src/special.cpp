@@ -14,7 +14,7 @@ using namespace TENORA_ISA;
 
 namespace {
 
-constexpr double kPi = 3.14159265358979323846, kRootTau = 2.50662827463100050242;
+constexpr double kRootTau = 2.50662827463100050242;
 constexpr double kFar = 24;  // the asymptotic series of the Bessel functions from here
 constexpr int kTerms = 64, kFarTerms = 26;
 
@@ -82,15 +82,12 @@ double zeta(int s, double q) {
     return total;
 }
 
-// (-1)^(n + 1) n! zeta(n + 1, x); trigamma of negative x by reflection, as in core.
+// (-1)^(n + 1) n! zeta(n + 1, x); below zero from zetas of positive numbers, as in core.
 double polygamma(int n, double factor, double x) {
-    constexpr double kLowest = -10;
     if (x <= 0 && x == std::floor(x)) return factor * static_cast<double>(INFINITY);
-    if (x < 0 && n == 1) {
-        const double ratio = kPi / std::sin(kPi * (x - std::nearbyint(x)));
-        return factor * (ratio * ratio - zeta(2, 1 - x));
-    }
-    return x < kLowest ? static_cast<double>(NAN) : factor * zeta(n + 1, x);
+    if (x >= 0 || x != x) return factor * zeta(n + 1, x);
+    const double whole = std::floor(x), beyond = zeta(n + 1, whole + 1 - x) - zeta(n + 1, 1 - x);
+    return factor * (zeta(n + 1, x - whole) + (n % 2 ? beyond : -beyond));
 }
 
 template <class F>

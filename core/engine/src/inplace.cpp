@@ -136,6 +136,21 @@ BackendId write_result(const Op& op, std::span<const Operand> in, std::span<cons
     return id;
 }
 
+// An op without a gradient of its own: the value is recorded, then assigned. Its parts may save what they
+// read, so they read a copy of the target.
+void call_through(const Op& op, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
+    check_inplace(op.display(), self, true);
+    Operand target(self);
+    TensorRef old, out[kMaxOutputs];
+    call(need_core(core_ops().clone, "clone", op.display()), {&target, 1}, {}, &old);
+    std::vector<Operand> read(in.begin(), in.end());
+    for (Operand& operand : read) {
+        if (operand.tensor == self) operand = Operand(old.get());
+    }
+    call(op.id, read, attr, out);
+    assign(self, Operand(out[0].get()));
+}
+
 }  // namespace
 
 void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
@@ -145,12 +160,7 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
     check_writable(o.display(), self);
     uint64_t needs = needs_of(in);
     if (o.copies) return assign(self, in.size() > 1 ? in[1] : Operand());
-    if (o.spec.through && needs) {  // no gradient of its own: the value is recorded, then assigned
-        check_inplace(o.display(), self, true);
-        TensorRef out[kMaxOutputs];
-        call(id, in, attr, out);
-        return assign(self, Operand(out[0].get()));
-    }
+    if (o.spec.through && needs) return call_through(o, self, in, attr);
     DType result = self->dtype;
     if (!obviously_fits(o, self, in)) {
         if (o.has_rules) {

@@ -64,7 +64,9 @@ def _bag_numbers(input: Any, offsets: Any, bags: int) -> Any:
     return ops.narrow(ops.cumsum(starts, 0), 0, 0, n) - 1
 
 
-def _check_bags(input: Any, weight: Any, offsets: Any, per_sample_weights: Any, mode: str) -> None:
+def _check_bags(
+    input: Any, weight: Any, offsets: Any, per_sample_weights: Any, mode: str, padding_idx: int | None
+) -> None:
     if mode not in ("sum", "mean", "max"):
         raise errors.ArgumentValueError(
             f"[embedding_bag] mode: got {mode!r}, expected 'sum', 'mean' or 'max'. Choose one of them."
@@ -78,10 +80,20 @@ def _check_bags(input: Any, weight: Any, offsets: Any, per_sample_weights: Any, 
             f"[embedding_bag] per_sample_weights: got {list(per_sample_weights.shape)}, expected {list(input.shape)} "
             "like input. One weight for each index."
         )
+    if per_sample_weights is not None and per_sample_weights.dtype != weight.dtype:
+        raise errors.OperationError(
+            f"[embedding_bag] per_sample_weights: got {per_sample_weights.dtype}, expected {weight.dtype} like weight. "
+            "Cast them."
+        )
     if weight.ndim != 2:
         raise errors.ArgumentValueError(
             f"[embedding_bag] weight: got {weight.ndim} dimensions, expected 2, (rows, features)."
             " Pass a matrix."
+        )
+    rows = weight.shape[0]
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise errors.OperationError(
+            f"[embedding_bag] padding_idx: got {padding_idx}, expected -{rows} to {rows - 1}. Name a row of weight."
         )
     if input.ndim == 2 and offsets is not None:
         raise errors.ArgumentValueError(
@@ -109,14 +121,16 @@ def _bags(input: Any, offsets: Any, include_last_offset: bool) -> tuple[Any, Any
     first = int(ops.select(offsets, 0, 0).item()) if offsets.shape[0] else 0
     last = int(ops.select(offsets, 0, -1).item()) if offsets.shape[0] else 0
     if first != 0:
-        raise errors.ArgumentValueError(
+        raise errors.OperationError(
             f"[embedding_bag] offsets: got {first} first, expected 0. The first bag starts there."
         )
     if last > input.shape[0]:
-        raise errors.ArgumentValueError(
+        raise errors.OperationError(
             f"[embedding_bag] offsets: got {last} last, expected at most {input.shape[0]}, the number of indices."
             " Let offsets end inside the input."
         )
+    if include_last_offset and offsets.shape[0]:  # what stands behind the last bag counts for nothing
+        input = ops.narrow(input, 0, 0, max(last, 0))
     return input, ops.narrow(offsets, 0, 0, count), count
 
 
@@ -125,7 +139,7 @@ def _largest(rows: Any, bag: Any, kept: Any, count: int) -> Any:
     for number in range(count):
         chosen = ops.reshape(ops.nonzero(ops.bitwise_and(ops.eq(bag, number), kept)), (-1,))
         some = ops.index_select(rows, 0, chosen)
-        found.append(ops.amax(some, 0) if chosen.shape[0] else ops.sum(some, 0))
+        found.append(ops.max_dim(some, 0)[0] if chosen.shape[0] else ops.sum(some, 0))
     return ops.stack(found) if found else ops.narrow(rows, 0, 0, 0)
 
 
@@ -138,7 +152,7 @@ def _rows(index: Any, weight: Any, padding: int, scale_grad_by_freq: bool) -> An
 def _equal_bags(rows: Any, kept: Any, factors: Any, mode: str) -> Any:
     """Bags of one length, (count, length, features), without their numbers; kept is None where all are."""
     if mode == "max":
-        return ops.amax(rows, 1)
+        return ops.max_dim(rows, 1)[0]  # its gradient goes to the first of equal rows
     if factors is not None:
         rows = rows * ops.unsqueeze(factors, -1)
     if kept is not None:
@@ -161,7 +175,11 @@ def _embedding_bag(
     include_last_offset: bool,
     padding_idx: int | None,
 ) -> Any:
-    _check_bags(input, weight, offsets, per_sample_weights, mode)
+    _check_bags(input, weight, offsets, per_sample_weights, mode, padding_idx)
+    if mode == "max" and scale_grad_by_freq:
+        raise errors.ArgumentValueError(
+            "[embedding_bag] scale_grad_by_freq: got True with mode 'max', expected False. Use 'sum' or 'mean'."
+        )
     flat, starts, count = _bags(ops.to(input, _engine.int64), offsets, include_last_offset)
     padding = -1 if padding_idx is None else padding_idx % max(weight.shape[0], 1)
     wide, factors = widened(weight, per_sample_weights)
@@ -175,7 +193,7 @@ def _embedding_bag(
     if mode == "max":
         return ops.to(_largest(rows, bag, kept, count), weight.dtype)
     if factors is not None:
-        rows = rows * ops.unsqueeze(ops.reshape(factors, flat.shape), -1)
+        rows = rows * ops.unsqueeze(ops.narrow(ops.reshape(factors, (-1,)), 0, 0, flat.shape[0]), -1)
     if padding_idx is not None:
         rows = ops.where(ops.unsqueeze(kept, -1), rows, 0)
     nothing = ops.zeros((count, weight.shape[1]), dtype=rows.dtype, device=rows.device)

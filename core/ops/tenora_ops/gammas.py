@@ -14,7 +14,7 @@ from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
 from tenora_ops.record import op
 from tenora_ops.samples import POSITIVE, REALS, Domain, Draw, Sample, sample, unary
-from tenora_ops.special import _bessel, _erfc, _normal_quantile, _scaled_erfc, in_double_1
+from tenora_ops.special import NO_QUOTIENT, _bessel, _erfc, _normal_quantile, _scaled_erfc, in_double_1
 
 ROOT_HALF = math.sqrt(0.5)
 
@@ -240,7 +240,7 @@ i0e = op(
 
 
 def _i1e_gradient(g: Any, x: Any, r: Any) -> Any:
-    zero = ops.eq(x, 0)
+    zero = ops.le(ops.abs(x), NO_QUOTIENT)
     return g * ops.where(zero, 0.5, ops.i0e(x) - r * (ops.sign(x) + 1 / ops.where(zero, 1, x)))
 
 

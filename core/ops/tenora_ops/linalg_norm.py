@@ -135,7 +135,7 @@ def vector_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
     dim = _dims(dim)
     if dim == ():
         dim = None
-    if math.isinf(p):
+    if math.isinf(p) or p < 0:
         if not input.numel() and (dim is None or any(not input.shape[d] for d in dim)):
             if p < 0 or any(not input.shape[d] for d in (dim if dim is not None else range(input.ndim))):
                 raise refuse(
@@ -143,11 +143,12 @@ def vector_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
                     "no elements",
                     tuple(input.shape),
                     "at least one",
-                    "Use a finite order.",
+                    "Use a positive finite order.",
                 )
+    if math.isinf(p):
         return (ops.amax if p > 0 else ops.amin)(ops.abs(input), dim, keepdim)
     if p == 0:
-        return ops.sum(ops.to(ops.ne(input, 0), linalg_steps.real_dtype(input.dtype)), dim, keepdim)
+        return ops.sum(ops.where(ops.ne(input, 0), 1, ops.abs(input)), dim, keepdim)  # has a gradient: 0
     if p == 1:
         return ops.sum(ops.abs(input), dim, keepdim)
     if p == 2:

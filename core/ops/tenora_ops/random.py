@@ -359,6 +359,10 @@ random_order = op(
 )
 
 
+#: How many whole numbers from 0 on a floating type tells apart; bfloat16 repeats them beyond, as in PyTorch.
+DISTINCT = {"float16": 2**11 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1}
+
+
 def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
     if n < 0:
         raise errors.OperationError(
@@ -366,6 +370,12 @@ def _randperm(n: int, generator: Any, dtype: Any, device: Any) -> Any:
         )
     if n:
         _check_range("randperm", 0, n, dtype)
+    most = DISTINCT.get(str(dtype).rsplit(".", 1)[-1], n)
+    if n > most:
+        raise errors.OperationError(
+            f"[randperm] n: got {n}, expected at most {most}, as {dtype} has no more whole numbers in a row. Take a "
+            "wider dtype."
+        )
     order = ops.random_order(ops.random_bits((n, 2), generator=generator, device=device))
     return order if dtype in (None, _engine.int64) else ops.to(order, dtype)
 

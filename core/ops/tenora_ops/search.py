@@ -228,17 +228,18 @@ def _bincount(input: Any, weights: Any, minlength: int) -> Any:
             "Pass one per element."
         )
     length = max(int(ops.amax(input)) + 1 if input.numel() else 0, minlength)
-    if weights is None:
+    if weights is None or not input.numel():  # of nothing: whole numbers, also with weights
         return ops.count_values(ops.to(input, _engine.int64), length)
     if weights.dtype != _engine.float32:
         weights = ops.to(weights, _engine.float64)
     empty = ops.full((length,), 0, dtype=weights.dtype, device=input.device)
-    return ops.scatter_add(empty, 0, ops.to(input, _engine.int64), weights) if input.numel() else empty
+    return ops.scatter_add(empty, 0, ops.to(input, _engine.int64), weights)
 
 
 def _counted(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     out = np.zeros(
-        max([int(v) + 1 for v in x.tolist()] + [minlength]), np.int64 if weights is None else float
+        max([int(v) + 1 for v in x.tolist()] + [minlength]),
+        np.int64 if weights is None or not len(x) else float,
     )
     for i, v in enumerate(x.tolist()):
         out[v] += 1 if weights is None else weights[i]

@@ -168,7 +168,7 @@ digamma = op(
 )
 
 
-#: How many terms of zeta are summed one by one; q down to SHIFT / 2 below zero is within reach.
+#: How many terms of zeta are summed one by one.
 SHIFT = 20
 
 
@@ -212,16 +212,18 @@ zeta = op(
 
 
 def _polygamma_any(x: Any, n: Any) -> Any:
-    """(-1)^(n + 1) n! zeta(n + 1, x); trigamma of negative x by reflection, pi^2 / sin^2(pi x) - trigamma(1 - x)."""
-    order = ops.zeros_like(x) + (n + 1.0)
-    mirrored = ops.logical_and(ops.lt(x, 0), ops.eq(order, 2.0))
-    sine = ops.sin(ops.where(mirrored, x - ops.round(x), 0.5) * math.pi)
-    found = _zeta(order, ops.where(mirrored, 1 - x, x))
-    found = ops.where(mirrored, (math.pi / sine) * (math.pi / sine) - found, found)
+    """(-1)^(n + 1) n! zeta(n + 1, x). Below zero, f = x - floor(x), zeta(s, x) is zeta(s, f) and the terms of negative
+    numbers, (-1)^s (zeta(s, 1 - f) - zeta(s, 1 - x)).
+    """
+    order, sign = ops.zeros_like(x) + (n + 1.0), 1.0 - 2.0 * ((n + 1.0) % 2.0)
+    mirrored = ops.logical_and(ops.lt(x, 0), ops.ne(x, ops.floor(x)))
+    rest = ops.where(mirrored, ops.floor(x) + 1 - x, 0.5)
+    beyond = _zeta(order, rest) - _zeta(order, ops.where(mirrored, 1 - x, 1.0))
+    found = _zeta(order, ops.where(mirrored, x - ops.floor(x), x))
+    found = ops.where(mirrored, found + sign * beyond, found)
     pole = ops.logical_and(ops.le(x, 0), ops.eq(x, ops.floor(x)))
-    lost = ops.logical_and(ops.lt(x, -SHIFT / 2), ops.logical_not(mirrored))
-    found = ops.where(pole, math.inf, ops.where(lost, math.nan, found))
-    return found * ops.exp(_log_gamma_positive(order)) * (1.0 - 2.0 * ((n + 1.0) % 2.0))
+    found = ops.where(pole, math.inf, found)
+    return found * ops.exp(_log_gamma_positive(order)) * sign
 
 
 polygamma_any = op(
@@ -507,8 +509,12 @@ i0 = op(
 )
 
 
+#: Up to here i1(x) / x is 1/2 to all digits of any dtype, while its parts may be denormal.
+NO_QUOTIENT = 1e-30
+
+
 def _i1_gradient(g: Any, x: Any, r: Any) -> Any:
-    zero = ops.eq(x, 0)
+    zero = ops.le(ops.abs(x), NO_QUOTIENT)
     return g * ops.where(zero, 0.5, ops.i0(x) - r / ops.where(zero, 1, x))
 
 

@@ -16,6 +16,7 @@ from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
 from tenora_ops.samples import (
     ALL,
+    COMPLEX,
     FEW_PAIRS,
     FLOATING,
     INTEGERS,
@@ -418,6 +419,8 @@ isclose = op(
 
 # ---- other numbers for the ones that are not finite ----
 def _nan_to_num(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
+    if input.dtype.is_complex:  # either part by itself
+        return ops.view_as_complex(_nan_to_num(ops.view_as_real(input), nan, posinf, neginf))
     if not input.dtype.is_floating_point:
         return ops.clone(input)
     largest = LARGEST[input.dtype]
@@ -451,6 +454,9 @@ replace_not_finite = op(
 
 
 def _finite(x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> Any:
+    if x.dtype.kind == "c":
+        parts = [_finite(part, nan, posinf, neginf) for part in (x.real, x.imag)]
+        return np.asarray(parts[0] + 1j * parts[1])
     if x.dtype.kind != "f":
         return x
     largest = LARGEST[getattr(_engine, (x.dtype.metadata or {}).get("drawn", x.dtype.name))]
@@ -468,7 +474,7 @@ def _finite(x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> 
 nan_to_num = op(
     "nan_to_num(input: Tensor, nan: float? = None, posinf: float? = None, neginf: float? = None) -> Tensor",
     family=COMPOSITE,
-    dtypes=INTEGERS + REALS,
+    dtypes=INTEGERS + REALS + COMPLEX,
     function=_nan_to_num,
     samples=lambda draw: [
         *not_finite(draw),
