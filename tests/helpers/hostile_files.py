@@ -10,7 +10,8 @@ import zipfile
 from collections.abc import Iterator
 from typing import Any
 
-from tenora.serialization import container
+import tenora
+from tenora.serialization import FileError, container
 
 MARK = "executed"
 FLOATS = struct.pack("<6f", *range(6))
@@ -288,6 +289,15 @@ def others() -> Iterator[tuple[str, bytes]]:
         yield f"older: {name}", head() + pickled + (tail if b"Q" in pickled else pickle.dumps([], 2))
     yield "module: length beyond", b"tenora pickle 1\n" + struct.pack("<QI", 2**50, 0) + b"N."
     yield "module: checksum", b"tenora pickle 1\n" + struct.pack("<QI", 2, 0) + b"N."
+
+
+def outcome(data: bytes, trusted: bool = False) -> str | None:
+    """What is loaded from these bytes, as text; None where they are refused in the form of our errors."""
+    try:
+        return repr(tenora.load(io.BytesIO(data), weights_only=not trusted))
+    except FileError as error:
+        assert str(error).startswith("[load] <BytesIO>: got ") and ", expected " in str(error)
+        return None
 
 
 def all_files() -> dict[str, bytes]:
