@@ -146,6 +146,17 @@ def moments(m: Any, v: Any, d: Any, beta1: Any, beta2: Any) -> tuple[Any, Any]:
     return m + (d - m) * (1.0 - beta1), v * beta2 + d * d * (1.0 - beta2)
 
 
+def nadam_momentum(beta1: Any, momentum_decay: Any, step: Any) -> Any:
+    """NAdam's warming momentum: the factor of this number of steps."""
+    return beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
+
+
+def radam_length(beta2: Any, step: Any) -> Any:
+    """How many steps the mean of squares stands for, RAdam's rho; the variance is known from 5 on."""
+    power = beta2**step
+    return 2.0 / (1.0 - beta2) - 1.0 - 2.0 * step * power / (1.0 - power)
+
+
 def _adam_update(p: Any, m: Any, v: Any, lr: Any, beta1: Any, beta2: Any, eps: Any, step: Any) -> Any:
     scale = (1.0 - beta2**step) ** 0.5
     return p - (m / (ops.sqrt(v) / scale + eps)) * (lr / (1.0 - beta1**step))

@@ -7,7 +7,15 @@ from typing import Any
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import op
-from tenora_ops.steps import STEP, decayed, direction, moments, step_samples
+from tenora_ops.steps import (
+    STEP,
+    decayed,
+    direction,
+    moments,
+    nadam_momentum,
+    radam_length,
+    step_samples,
+)
 
 
 def _adamax(
@@ -66,11 +74,6 @@ adamax_update = op(
     example="tenora.optim.Adamax([tenora.ones(1, requires_grad=True)]).step()",
     public="",
 )
-
-
-def nadam_momentum(beta1: Any, momentum_decay: Any, step: Any) -> Any:
-    """NAdam's warming momentum: the factor of this number of steps."""
-    return beta1 * (1.0 - 0.5 * 0.96 ** (step * momentum_decay))
 
 
 def _nadam(
@@ -144,12 +147,6 @@ nadam_update = op(
     example="tenora.optim.NAdam([tenora.ones(1, requires_grad=True)]).step()",
     public="",
 )
-
-
-def radam_length(beta2: Any, step: Any) -> Any:
-    """How many steps the mean of squares stands for, RAdam's rho; the variance is known from 5 on."""
-    power = beta2**step
-    return 2.0 / (1.0 - beta2) - 1.0 - 2.0 * step * power / (1.0 - power)
 
 
 def _radam(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenora_engine import Tensor
-from tenora_ops.steps_moments import nadam_momentum
+from tenora_ops.steps import nadam_momentum
 
 from .checks import check_betas, check_options
 from .optimizer import Optimizer, Params, number

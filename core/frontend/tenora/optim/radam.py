@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenora_engine import Tensor
-from tenora_ops.steps_moments import radam_length
+from tenora_ops.steps import radam_length
 
 from .checks import check_betas, check_options
 from .optimizer import Optimizer, Params, number

@@ -74,14 +74,12 @@ def pack(
             return value
         return tenora_ops.full((), float(value), dtype=number_dtype(), device="cpu")
 
-    packed_state = {
-        places[id(key)] if isinstance(key, Tensor) else key: {
-            name: written(name, v) for name, v in kept.items()
-        }
-        if isinstance(key, Tensor)
-        else kept
-        for key, kept in state.items()
-    }
+    packed_state: dict[Any, Any] = {}
+    for key, kept in state.items():
+        if isinstance(key, Tensor):
+            packed_state[places[id(key)]] = {name: written(name, value) for name, value in kept.items()}
+        else:
+            packed_state[key] = kept  # what a method keeps beside its parameters
     return packed_state, packed_groups
 
 
@@ -112,11 +110,12 @@ def unpack(
                 f"{len(parameters)}. Load the state of an optimizer with the same parameters."
             )
         else:
-            loaded[place] = kept  # what a method keeps beside its parameters
+            loaded[place] = kept
     for group, saved in zip(groups, saved_groups, strict=True):
         saved["params"] = group["params"]
-        for name in group.keys() - ADDED.keys():  # names of parameters, options of another method
-            saved.setdefault(name, group[name])
+        for name, value in group.items():
+            if name not in ADDED:  # names of parameters, options of another method
+                saved.setdefault(name, value)
     return loaded, saved_groups
 
 
