@@ -35,6 +35,7 @@ LAZY_ALLOWED: dict[str, str] = {
     "core/frontend/tenora/__init__.py": "rooms that `import tenora` leaves out (PEP 562)",
     "core/frontend/tenora/utils/__init__.py": "utilities that most programs never ask for (PEP 562)",
     "core/frontend/tenora/nn/__init__.py": "rarely used layers and nn.utils (PEP 562)",
+    "core/frontend/tenora/nn/utils/__init__.py": "its rooms one by one (PEP 562)",
     "core/frontend/tenora/utils/progress_bar.py": "tqdm or rich, where installed, with the first bar on a terminal",
     "core/frontend/tenora/optim/__init__.py": "all optimizers but the usual ones (PEP 562)",
     "core/hooks/tenora_hooks/__init__.py": "pluggy comes with the first plugin (PEP 562)",

@@ -104,7 +104,7 @@ tensor_methods.install()
 tensor_memory.install()
 layouts.install()
 
-_LAZY = ("fft", "linalg", "return_types", "serialization", "signal", "special", "utils")
+_LAZY = ("fft", "func", "linalg", "return_types", "serialization", "signal", "special", "utils")
 _WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
 _SAVING = ("load", "save")
 # PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.

@@ -161,7 +161,7 @@ from .spatial import (
 )
 
 if _TYPE_CHECKING:
-    from . import modules, parallel
+    from . import modules, parallel, utils
     from .adaptive import AdaptiveLogSoftmaxWithLoss
     from .factory import factory_kwargs
     from .lazy import (
@@ -332,6 +332,7 @@ __all__ = [
     "modules",
     "parallel",
     "parameter",
+    "utils",
     "LazyBatchNorm1d",
     "LazyBatchNorm2d",
     "LazyBatchNorm3d",
