@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -159,3 +160,25 @@ def test_orders_that_a_dtype_cannot_hold(backend: str) -> None:
             f.randperm(2050, dtype=f.float16)  # type: ignore[attr-defined]
         found = f.randperm(2049, dtype=f.float16).float()  # type: ignore[attr-defined]
         assert sorted(found.tolist()) == list(range(2049))
+
+
+def test_norms_of_hardly_anything(backend: str) -> None:
+    """Groups of one value are refused; no channels have no groups."""
+    op_cases.judged("group_norm", ["float32"])
+    for f in (tenora, torch):
+        for shape, groups in (((1, 1, 1), 1), ((1, 4), 4)):
+            with pytest.raises(ValueError):
+                f.nn.functional.group_norm(f.zeros(*shape), groups)  # type: ignore[attr-defined]
+        assert f.nn.functional.group_norm(f.zeros(2, 4), 4).shape == (2, 4)  # type: ignore[attr-defined]
+        assert f.nn.functional.instance_norm(f.zeros(6, 0, 10)).shape == (6, 0, 10)  # type: ignore[attr-defined]
+
+
+def test_errors_without_backend_or_dtype(backend: str) -> None:
+    """Their fields are None, also when the engine raises, and stay so through a pickle."""
+    op_cases.judged("view", ["float32"])
+    with pytest.raises(tenora.TenoraError) as caught:
+        tenora.ones(6).view(4)
+    error = caught.value
+    again = pickle.loads(pickle.dumps(error))
+    for name, wanted in {"code": "shape", "op": "view", "backend": None, "dtype": None}.items():
+        assert getattr(error, name) == getattr(again, name) == wanted

@@ -86,8 +86,9 @@ void set_engine_error(const Error& error) {
     if (!exception) return;  // the error of the class itself stays set
     set_field(exception.get(), "code", error.code);
     set_field(exception.get(), "op", error.op);
-    set_field(exception.get(), "backend", error.backend);
-    set_field(exception.get(), "dtype", error.dtype);
+    // The class says None where there is none.
+    if (!error.backend.empty()) set_field(exception.get(), "backend", error.backend);
+    if (!error.dtype.empty()) set_field(exception.get(), "dtype", error.dtype);
     if (kept_cause.exception) set_cause(exception.get(), error);
     PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.get())), exception.get());
 }

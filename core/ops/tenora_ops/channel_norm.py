@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -266,6 +267,10 @@ def _grouped(operands: Any, attributes: Any) -> tuple[int, ...]:
             f"[group_norm] num_groups does not fit: got {groups} for {shape[1]} channels, expected a divisor of the "
             "number of channels. Choose another number of groups."
         )
+    if math.prod(shape) == groups:
+        raise errors.ArgumentValueError(
+            f"[group_norm] one value per group: got {list(shape)}, expected more. Pass more or take fewer groups."
+        )
     for name, other in zip(("weight", "bias"), operands[1:], strict=True):
         if other is not None and tuple(other[0]) != (shape[1],):
             raise errors.OperationError(
@@ -330,6 +335,8 @@ def _instance_norm(
         return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     n, c = input.shape[0], input.shape[1]
     length = input.numel() // max(n * c, 1)
+    if not c:
+        return ops.clone(input)
     if input.numel() and length == 1:
         raise errors.ArgumentValueError(
             f"[instance_norm] one value per channel: got {list(input.shape)}, expected more in training. "
