@@ -133,6 +133,11 @@ class LRScheduler:
         _watch_steps(optimizer)
         self._initial_step()
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "optimizer" in state:  # the copy of an optimizer has its plain step again
+            _watch_steps(self.optimizer)
+
     def _initial_step(self) -> None:
         """Sets the rates of the epoch after `last_epoch`."""
         self._step_count = 0
