@@ -73,6 +73,30 @@ CALLS: dict[str, tuple[tuple[tuple[int, ...], ...], Callable[..., Any]]] = {
     "scatter": (((3, 2), (), ()), lambda m, a, b, c, z: m.scatter(a, 0, m.tensor([[2, 0]]), z)),
     "scatter_": (((3, 2), (), ()), lambda m, a, b, c, z: a.clone().scatter_(0, m.tensor([[2, 0]]), z)),
 }
+#: PyTorch has no gradient of these; their parts have one.
+COMBINING: dict[str, Callable[..., Any]] = {
+    "add": lambda m, a, z: m.scatter(a, 0, m.tensor([[2, 0], [2, 0]]), z, reduce="add"),
+    "multiply": lambda m, a, z: m.scatter(a, 0, m.tensor([[2, 0], [2, 0]]), z, reduce="multiply"),
+    "value=": lambda m, a, z: m.scatter(a, 0, m.tensor([[2, 0]]), value=z, reduce="add"),
+    "in place": lambda m, a, z: a.clone().scatter_(0, m.tensor([[2, 0], [2, 0]]), z, reduce="multiply"),
+    "out=": lambda m, a, z: m.scatter(
+        a, 0, m.tensor([[2, 0]]), z, reduce="add", out=m.empty_like(a).detach()
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128", "float32"])
+@pytest.mark.parametrize("name", COMBINING)
+def test_scatter_combines(backend: str, name: str, dtype: str) -> None:
+    for number in (NUMBER, 3) if dtype.startswith("complex") else (3, 2.5):
+        ours, theirs = (COMBINING[name](m, tensors(m, dtype, (3, 2))[0], number) for m in (tenora, torch))
+        torch.testing.assert_close(torch.tensor(ours.numpy()), theirs)
+
+
+def test_scatter_combines_real_tensors_with_real_numbers(backend: str) -> None:
+    for m in (tenora, torch):
+        with pytest.raises(RuntimeError):
+            COMBINING["add"](m, tensors(m, "float32", (3, 2))[0], 1j)
 
 
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
@@ -114,6 +138,21 @@ def test_real_tensors_refuse(backend: str, name: str, dtype: str) -> None:
         raised.append(error.value)
     op = name.split(",")[0].split()[0].removeprefix("Tensor.").rstrip("_").replace("subtract", "sub")
     assert str(raised[0]).startswith(f"[{op}]"), raised[0]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_a_recorded_composite_takes_a_complex_number(backend: str, dtype: str) -> None:
+    found = []
+    for m in (tenora, torch):
+        (x,) = (t.requires_grad_() for t in tensors(m, dtype, (2, 3)))
+        result = m.true_divide(x, NUMBER)
+        result.abs().sum().backward()
+        found.append((result.detach().resolve_conj().numpy(), x.grad.resolve_conj().numpy()))
+        if not dtype.startswith("complex"):
+            with pytest.raises(RuntimeError, match="cast"):
+                (x * 1).true_divide_(NUMBER)
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(torch.tensor(ours), torch.tensor(theirs))
 
 
 def test_out_and_mixed_dtypes(backend: str) -> None:

@@ -99,6 +99,14 @@ def test_lp_pool_at_zero_and_nan(p: float, row: list[float], backend: str) -> No
     agree(with_gradients(lambda lib, x: lib.nn.functional.lp_pool2d(x, p, 2), [[[row, row]]]))
 
 
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_lp_pool_has_no_root_of_order_zero(n: int, backend: str) -> None:
+    for lib in (tenora, torch):
+        for p in (0, 0.0, -0.0):
+            with pytest.raises(ZeroDivisionError):
+                getattr(lib.nn.functional, f"lp_pool{n}d")(lib.ones(SHAPES[n]), p, 2)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "int64", "bool", "float32"])
 @pytest.mark.parametrize("mode", ["linear", "bilinear", "bicubic", "trilinear"])
 def test_interpolate_of_whole_numbers(dtype: str, mode: str, backend: str) -> None:
@@ -322,12 +330,67 @@ def test_ties_of_segments_with_an_initial_value(reduce: str, initial: float | No
 
 @pytest.mark.parametrize("name", ["fftfreq", "rfftfreq"])
 def test_frequencies(name: str, backend: str) -> None:
-    for given in ((0,), (1,), (4, 0.5), (5, -1.0), (2.5,), ("a",), (4, "x"), (0, 2.0)):
+    for given in ((0,), (1,), (4, 0.5), (5, -1.0), (2.5,), ("a",), (4, "x"), (0, 2.0), (-1,), (-2,), (-5,)):
         agree(lambda lib, F, given=given: getattr(lib.fft, name)(*given))
-    with pytest.raises(
-        RuntimeError, match=rf"^\[(fft\.)?{name}\] n: got -1"
-    ):  # rfftfreq(-1) of PyTorch is [-0.0]
-        getattr(tenora.fft, name)(-1)
+        agree(lambda lib, F, given=given: lib.signbit(getattr(lib.fft, name)(*given)))
+    with pytest.raises(RuntimeError, match=rf"^\[(fft\.)?{name}\] n: got -5"):
+        getattr(tenora.fft, name)(-5)
+
+
+# ---- NaN, and numbers without order --------------------------------------------------------------------
+AT_NAN = {
+    "relu": lambda F, x: F.relu(x),
+    "leaky_relu": lambda F, x: F.leaky_relu(x),
+    "threshold": lambda F, x: F.threshold(x, 0.5, 2.0),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", AT_NAN)
+def test_gradients_of_pieces_at_nan(name: str, dtype: str, backend: str) -> None:
+    """Of those for which PyTorch's vector code answers as its code for single elements does."""
+    row = [nan, -1.0, 0.0, 2.0, nan, 7.0, -inf, inf, -0.0, nan] * 4
+    agree(with_gradients(lambda lib, x: AT_NAN[name](lib.nn.functional, x), row, dtype=dtype))
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum", "fmax", "fmin"])
+def test_gradients_of_extremes_at_nan(name: str, backend: str) -> None:
+    a, b = [nan, 1.0, nan, 1.0, 2.0, 3.0, inf], [1.0, nan, nan, 1.0, 3.0, 2.0, inf]
+    agree(with_gradients(lambda lib, x, y: getattr(lib, name)(x, y), a, b))
+
+
+ORDERED: dict[str, Call] = {
+    **{
+        name: lambda lib, F, name=name: getattr(lib, name)(lib.ones(2) * 1j, lib.ones(2))
+        for name in ("gt", "ge", "lt", "le", "maximum", "fmin", "fmod", "hypot", "heaviside")
+    },
+    **{
+        name: lambda lib, F, name=name: getattr(lib, name)(lib.ones(2) * 1j)
+        for name in ("floor", "ceil", "round", "sign", "relu", "signbit", "digamma", "bitwise_not")
+    },
+    "clamp": lambda lib, F: lib.clamp(lib.ones(2) * 1j, 0, 1),
+    "gelu": lambda lib, F: F.gelu(lib.ones(2) * 1j),
+}
+
+
+@pytest.mark.parametrize("name", ORDERED)
+def test_complex_numbers_have_no_order(name: str, backend: str) -> None:
+    assert issubclass(answer(tenora, ORDERED[name]), answer(torch, ORDERED[name]))
+
+
+def test_where_takes_a_condition_of_bytes(backend: str) -> None:
+    """PyTorch does, with a warning."""
+    chosen = with_gradients(
+        lambda lib, x, y: lib.where(lib.tensor([1, 0, 2, 255, 0], dtype=lib.uint8), x, y),
+        [1.0, 2.0, 3.0, 4.0, 5.0],
+        [6.0],
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        agree(chosen)
+        agree(lambda lib, F: lib.ones(2, 3).where(lib.arange(6, dtype=lib.uint8).view(3, 2).t(), 0))
+        agree(lambda lib, F: lib.where(lib.tensor(2, dtype=lib.uint8), 1, 2.5))
+        agree(lambda lib, F: lib.where(lib.ones(2, dtype=lib.int8), 1, 2))
 
 
 # ---- backward a second time ------------------------------------------------------------------------------

@@ -120,11 +120,11 @@ struct Minimum {
         return (a < b) | (a != a) ? a : b;
     }
 };
-// g where x > 0.
+// 0 where x <= 0, else g, of NaN too.
 struct ThresholdBackward {
     template <class T>
     static T apply(T g, T x) {
-        return x > 0 ? g : T(0);
+        return x <= 0 ? T(0) : g;
     }
 };
 // From the results s and t: g s (1 - s), g (1 - t t).

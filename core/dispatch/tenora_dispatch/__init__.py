@@ -27,6 +27,7 @@ from tenora_dispatch.errors import (
     RegistrationError,
     TenoraError,
     UnknownOpError,
+    ZeroNumberError,
 )
 from tenora_dispatch.explanation import OpExplanation
 from tenora_dispatch.fallback_policy import Fallback
@@ -93,6 +94,7 @@ __all__ = [
     "TenoraError",
     "UnknownOpError",
     "Versions",
+    "ZeroNumberError",
     "backend_options",
     "backends",
     "clear_choice",

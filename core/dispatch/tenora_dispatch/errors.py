@@ -79,6 +79,12 @@ class ArgumentValueError(TenoraError, ValueError):
     default_code = "value"
 
 
+class ZeroNumberError(TenoraError, ZeroDivisionError):
+    """A number that is divided by, and is 0."""
+
+    default_code = "value"
+
+
 class IndexRangeError(TenoraError, IndexError, RuntimeError):
     """An index or a dimension out of range.
 

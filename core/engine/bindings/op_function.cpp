@@ -112,7 +112,10 @@ void tell_as(Error& error, std::string_view name) {
 
 PyObject* run_out(const OpInfo& info, Arguments& a) {
     const char* op_name = info.signature->name.c_str();
-    if (!info.out_ok) raise_kind(ErrorKind::Type, "type", op_name, "the op takes no out=.");
+    if (!info.out_ok)
+        raise_kind(
+            ErrorKind::Type, "type", op_name,
+            "the op takes no out=: got " + type_name(a.out) + ", expected none. Copy the result into it.");
     std::vector<PyRef> held;
     Tensor* outs[kMaxOutputs];
     int n = info.signature->n_out;
@@ -124,7 +127,8 @@ PyObject* run_out(const OpInfo& info, Arguments& a) {
                        "out is wrong: got " + type_name(a.out) + ", expected a tuple of tensors.");
         if (PySequence_Fast_GET_SIZE(a.out) != n)
             raise_kind(ErrorKind::Type, "type", op_name,
-                       "out has the wrong length: expected " + std::to_string(n) + " tensors.");
+                       "out has the wrong length: got " + std::to_string(PySequence_Fast_GET_SIZE(a.out)) +
+                           ", expected " + std::to_string(n) + ". Pass one tensor a result.");
         for (int i = 0; i < n; ++i) {
             held.push_back(PyRef::borrow(PySequence_Fast_GET_ITEM(a.out, i)));
             outs[i] = as_tensor(held.back().get(), op_name, "out");

@@ -150,7 +150,8 @@ PyObject* tensor_index(PyObject* self) {
         bool integral = is_integral(t->dtype) || t->dtype == DType::Bool;
         if (!integral || t->numel != 1) {
             raise_kind(ErrorKind::Type, "dtype", "index",
-                       "only integer tensors of one element are indices: got " + describe(t) + ".");
+                       "only integer tensors of one element are indices: got " + describe(t) +
+                           ", expected one of these. Take one element, or cast it.");
         }
         PyRef value = PyRef::steal(item_object(t));
         return check(PyNumber_Index(value.get()));

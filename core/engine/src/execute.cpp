@@ -225,10 +225,10 @@ TensorRef recorded_cast(Tensor* t, DType dtype) {
 // The same for a composite whose parts are recorded: the casts are parts too, so the value is that of the
 // unrecorded call and the gradient is computed in float32.
 void widen_recorded(Call& c, std::span<Operand> in) {
+    take_operands(c, in);
     for (size_t i = 0; i < in.size(); ++i) {
         Tensor* t = c.in[i].tensor;
-        in[i] =
-            t && t->storage && is_half(t->dtype) ? Operand(c.keep(recorded_cast(t, DType::F32))) : c.in[i];
+        if (t && t->storage && is_half(t->dtype)) in[i] = c.keep(recorded_cast(t, DType::F32));
     }
 }
 

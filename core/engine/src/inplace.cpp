@@ -148,6 +148,7 @@ void call_through(const Op& op, Tensor* self, std::span<const Operand> in, std::
         if (operand.tensor == self) operand = Operand(old.get());
     }
     call(op.id, read, attr, out);
+    check_castable(op, out[0]->dtype, self->dtype);
     assign(self, Operand(out[0].get()));
 }
 

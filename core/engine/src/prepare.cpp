@@ -69,6 +69,14 @@ void plain(Call& c) {
     run_all(c, in);
 }
 
+// Kernels choose by a bool; a uint8 condition holds where it is not 0.
+void choose(Call& c) {
+    Operands in(c.in.size());
+    cast_operands(c, in);
+    if (in[0].tensor->dtype != DType::Bool) in[0] = c.keep(cast(in[0].tensor, DType::Bool));
+    run_all(c, in);
+}
+
 // Kernels of gather and scatter walk all operands by one rank: a 0-d tensor beside vectors is seen as a
 // vector.
 class Lifted {
@@ -291,6 +299,7 @@ void prepare_index_select(Call& c);
 
 static const Prepare table[] = {
     {.name = "pointwise", .run = plain, .shape_rules = "broadcast same", .pointwise = true},
+    {.name = "choose", .run = choose, .pointwise = true},
     {.name = "plain", .run = plain},
     {.name = "scan", .run = plain},
     {.name = "gather", .run = gather, .shape_rules = "gather"},

@@ -65,8 +65,8 @@ DType promoted(Infer& c) {
 }
 
 [[noreturn]] void refuse_dtype(Infer& c, DType got, const char* expected, const char* what_to_do) {
-    refuse(c, ErrorKind::Runtime, "dtype", "dtype not supported: got ", got, ", expected ", expected, ". ",
-           what_to_do);
+    refuse(c, ErrorKind::NotImplemented, "dtype", "dtype not supported: got ", got, ", expected ", expected,
+           ". ", what_to_do);
 }
 
 // A number that does not fit: elements are to be chosen from it or bounded by it, and none of the dtype would
@@ -306,7 +306,7 @@ void creation_rule(Infer& c) {
 
 void where_rule(Infer& c) {
     Tensor* condition = tensor_in(c, 0, "condition");
-    if (condition->dtype != DType::Bool)
+    if (condition->dtype != DType::Bool && condition->dtype != DType::U8)  // the bool of old programs
         refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the condition: got ", condition->dtype,
                ", expected bool. Compare it with something, e.g. `condition != 0`.");
     DType d = promote_operands(c.in, 1);

@@ -56,11 +56,11 @@ threshold_backward = op(
         sample(draw.array(*s), draw.array(*s))
         for s in ((5,), (3, 4), (), (0,), (2, 3, 2, 2), (1, 1, 2, 1, 2))
     ],
-    composite=lambda g, x: ops.where(ops.gt(x, 0), g, 0),
+    composite=lambda g, x: ops.where(ops.le(x, 0), 0, g),
     vjp=lambda h, g, x, r: (ops.threshold_backward(h, x), None),
     tolerance="exact",
-    oracle=lambda g, x: np.where(x > 0, g, 0),
-    doc="The gradient of relu: grad where input > 0, else 0.",
+    oracle=lambda g, x: np.where(x <= 0, 0, g),
+    doc="The gradient of relu: 0 where input <= 0, else grad, of NaN too.",
     example="tenora.relu(tenora.tensor([1.0, -2.0], requires_grad=True)).sum().backward()",
     public="",
 )

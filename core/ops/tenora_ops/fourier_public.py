@@ -122,7 +122,8 @@ CREATION = Family("fft", "", "", "", lambda draw: [], ("float32",), tolerance="f
 
 def _frequencies(n: int, d: float, dtype: Any, device: Any, half: bool) -> Any:
     name = "fft.rfftfreq" if half else "fft.fftfreq"
-    if n < 0:
+    count = int(n / 2) + 1 if half else n  # truncated, so that -1 has one, as in PyTorch
+    if count < 0:
         raise errors.OperationError(
             f"[{name}] n: got {n}, expected 0 or more. Pass the number of points that are transformed."
         )
@@ -130,7 +131,6 @@ def _frequencies(n: int, d: float, dtype: Any, device: Any, half: bool) -> Any:
         raise errors.OperationError(
             f"[{name}] dtype: got {dtype}, expected a floating or complex one. Choose one of these."
         )
-    count = n // 2 + 1 if half else n
     place = ops.iota(0, 1, count, dtype=_engine.int64, device=device)
     if not half:
         place = ops.where(ops.ge(place, (n + 1) // 2), place - n, place)

@@ -8,7 +8,7 @@ from typing import Any
 from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_fitting, wrap_dim
-from tenora_ops.formula import is_number, ops
+from tenora_ops.formula import conj, ops
 from tenora_ops.index import additions
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -227,7 +227,7 @@ def _product_gradients(
     zero_self, zero_src = ops.eq(x, 0), ops.eq(src, 0)
     kept = ops.where(zero_self, 1, x)
     others = ops.scatter_reduce(kept, dim, index, src, "prod", include_self=include_self)
-    to_self = g * others / kept
+    to_self = g * conj(others / kept)
     zeros = ops.scatter_add(
         ops.to(zero_self, g.dtype) if include_self else ops.zeros_like(g),
         dim,
@@ -237,8 +237,8 @@ def _product_gradients(
     single = ops.logical_and(zero_src, ops.eq(ops.gather(zeros, dim, index), 1))
     left = ops.where(single, 1, src)
     product = ops.scatter_reduce(x, dim, index, left, "prod", include_self=include_self)
-    by_division = ops.gather(g * r, dim, index) / ops.where(zero_src, 1, src)
-    return to_self, ops.where(single, ops.gather(g * product, dim, index), by_division)
+    by_division = ops.gather(g * conj(r), dim, index) / conj(ops.where(zero_src, 1, src))
+    return to_self, ops.where(single, ops.gather(g * conj(product), dim, index), by_division)
 
 
 scatter_reduce = op(
@@ -357,36 +357,57 @@ def _reduction(reduce: str) -> str:
     return COMBINED[reduce]
 
 
-def _as_tensor(src: Any, index: Any, like: Any) -> Any:
-    return ops.full_like(index, src, dtype=like.dtype) if is_number(src) else src
-
-
 def _combined_gradients(
     g: Any, x: Any, index: Any, src: Any, r: Any, dim: Any, reduce: Any
 ) -> tuple[Any, ...]:
-    given = _as_tensor(src, index, x)
-    found = _reduce_gradients(g, x, index, given, r, dim, COMBINED[reduce], True)
-    return found[0], None, None if is_number(src) else found[2]
+    found = _reduce_gradients(g, x, index, src, r, dim, COMBINED[reduce], True)
+    return found[0], None, found[2]
 
 
 scatter_combined = op(
-    "scatter_combined(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar, *, reduce: str) -> Tensor",
+    "scatter_combined(input: Tensor, dim: int, index: Tensor, src: Tensor, *, reduce: str) -> Tensor",
     family=REDUCING,
     composite=lambda x, index, src, dim, reduce: ops.scatter_reduced(
-        x, index, _as_tensor(src, index, x), dim, _reduction(reduce), True
+        x, index, src, dim, _reduction(reduce), True
     ),
     vjp=_combined_gradients,
     tolerance="reduction",
-    samples=lambda draw: (
-        [sample(*s.arguments, reduce=reduce) for reduce in ("add", "multiply") for s in additions(draw)]
-        + [sample(draw.array(5), 0, draw.indices(5, 3), 2, reduce="add")]
-    ),
+    samples=lambda draw: [
+        sample(*s.arguments, reduce=reduce) for reduce in ("add", "multiply") for s in additions(draw)
+    ],
     oracle=lambda x, dim, index, src, reduce: _reduced_by_definition(
-        x, dim, index, np.broadcast_to(np.asarray(src), index.shape), "sum" if reduce == "add" else "prod"
+        x, dim, index, src, "sum" if reduce == "add" else "prod"
     ),
     doc="scatter that adds or multiplies instead of setting.",
     example="tenora.scatter(tenora.ones(3), 0, tenora.tensor([1]), tenora.ones(1), reduce='add')",
     public="scatter",
+    method=True,
+    inplace=True,
+    out=True,
+)
+
+
+def combined_by_definition(x: Any, dim: int, index: Any, value: Any, reduce: str) -> Any:
+    """One number added to, or multiplied into, the places of index."""
+    given = np.full(index.shape, value, x.dtype)
+    return _reduced_by_definition(x, dim, index, given, "sum" if reduce == "add" else "prod")
+
+
+scatter_combined_value = op(
+    "scatter_combined_value(input: Tensor, dim: int, index: Tensor, value: Scalar, *, reduce: str) -> Tensor",
+    family=REDUCING,
+    composite=lambda x, index, dim, value, reduce: ops.scatter_combined(
+        x, dim, index, ops.full_like(index, value, dtype=x.dtype), reduce=reduce
+    ),
+    tolerance="reduction",
+    samples=lambda draw: [
+        sample(*s.arguments[:3], 2, reduce=reduce) for reduce in ("add", "multiply") for s in additions(draw)
+    ],
+    oracle=combined_by_definition,
+    doc="scatter of one number that is added or multiplied instead of set.",
+    example="tenora.scatter(tenora.ones(3), 0, tenora.tensor([1]), 2.0, reduce='multiply')",
+    public="scatter",
+    display="scatter",
     method=True,
     inplace=True,
     out=True,

@@ -147,7 +147,7 @@ maximum = op(
     family=BINARY,
     dtype="promote_bounds",
     dtypes=ORDERED,
-    vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.gt),
+    vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.lt),
     tolerance="exact",
     oracle=lambda a, b: np.where((np.asarray(a) > b) | (a != a), a, b),
     doc="The larger element; NaN wins. Equal elements share the gradient.",
@@ -161,7 +161,7 @@ minimum = op(
     family=BINARY,
     dtype="promote_bounds",
     dtypes=ORDERED,
-    vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.lt),
+    vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.gt),
     tolerance="exact",
     oracle=lambda a, b: np.where((np.asarray(a) < b) | (a != a), a, b),
     doc="The smaller element; NaN wins. Equal elements share the gradient.",
@@ -171,9 +171,10 @@ minimum = op(
 )
 
 
-def _extreme_gradients(g: Any, a: Any, b: Any, wins: Any) -> tuple[Any, Any]:
-    shared = ops.where(ops.eq(a, b), g * 0.5, 0)
-    return sum_to(ops.where(wins(a, b), g, shared), a), sum_to(ops.where(wins(b, a), g, shared), b)
+def _extreme_gradients(g: Any, a: Any, b: Any, loses: Any) -> tuple[Any, Any]:
+    """Beside NaN nobody loses, and both get the gradient, as in PyTorch."""
+    shared = ops.where(ops.eq(a, b), g * 0.5, g)
+    return sum_to(ops.where(loses(a, b), 0, shared), a), sum_to(ops.where(loses(b, a), 0, shared), b)
 
 
 floor_divide = op(

@@ -76,6 +76,7 @@ where = op(
     "where(condition: Tensor, input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
     family=BINARY,
     dtype="where",
+    prepare="choose",
     samples=choices,
     vjp=lambda g, c, a, b, r: (None, sum_to(ops.where(c, g, 0), a), sum_to(ops.where(c, 0, g), b)),
     tolerance="exact",

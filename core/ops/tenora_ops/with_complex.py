@@ -19,6 +19,7 @@ from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import contract
 from tenora_ops.record import Family, op
+from tenora_ops.reducing_writes import combined_by_definition
 from tenora_ops.samples import COMPLEX, NONZERO, Draw, Sample, sample, unary
 
 FORMS = Family("complex", "", "", "", unary, COMPLEX, tolerance="reduction")
@@ -222,10 +223,17 @@ addcdiv_complex = op(
 )
 
 
-def _scatter(input: Any, dim: int, index: Any, value: Any) -> Any:
+def _filled(input: Any, index: Any, value: Any) -> Any:
     value = complex_factor("scatter", "value", value, input.dtype)
-    room = ops.full_like(index, 0, dtype=input.dtype)
-    return ops.scatter(input, dim, index, ops.fill_tensor(room, value))
+    return ops.fill_tensor(ops.full_like(index, 0, dtype=input.dtype), value)
+
+
+def _scatter(input: Any, dim: int, index: Any, value: Any) -> Any:
+    return ops.scatter(input, dim, index, _filled(input, index, value))
+
+
+def _scatter_combined(input: Any, dim: int, index: Any, value: Any, *, reduce: str) -> Any:
+    return ops.scatter_combined(input, dim, index, _filled(input, index, value), reduce=reduce)
 
 
 scatter_complex = op(
@@ -236,6 +244,25 @@ scatter_complex = op(
     oracle=lambda x, dim, places, value: _written(x, dim, places, value),
     doc="scatter of one complex number.",
     example="tenora.scatter(tenora.zeros(3) * 1j, 0, tenora.tensor([1]), 5j)",
+    public="scatter",
+    display="scatter",
+    method=True,
+    inplace=True,
+    out=True,
+)
+scatter_combined_complex = op(
+    "scatter_combined_complex(input: Tensor, dim: int, index: Tensor, value: Tensor | Scalar, *, reduce: str) "
+    "-> Tensor",
+    family=FORMS,
+    function=_scatter_combined,
+    samples=lambda draw: [
+        sample(*s.arguments[:3], FACTOR, reduce=reduce)
+        for reduce in ("add", "multiply")
+        for s in index.additions(draw)
+    ],
+    oracle=combined_by_definition,
+    doc="scatter of one complex number that is added or multiplied instead of set.",
+    example="tenora.scatter(tenora.zeros(3) * 1j, 0, tenora.tensor([1]), 5j, reduce='add')",
     public="scatter",
     display="scatter",
     method=True,

@@ -60,6 +60,11 @@ def _lp_pool(dims: int) -> Any:
         ceil_mode: bool = False,
     ) -> Tensor:
         found: Tensor
+        if isinstance(norm_type, int | float) and norm_type == 0:
+            raise errors.ZeroNumberError(
+                f"[lp_pool{dims}d] norm_type is wrong: got 0, expected another number, as the root of order 0 is "
+                "not defined. Count the elements that are not 0 instead."
+            )
         if not (isinstance(input, Tensor) and isinstance(norm_type, float) and math.isinf(norm_type)):
             found = power(input, norm_type, kernel_size, stride, ceil_mode)
             return found
