@@ -182,3 +182,11 @@ def test_errors_without_backend_or_dtype(backend: str) -> None:
     again = pickle.loads(pickle.dumps(error))
     for name, wanted in {"code": "shape", "op": "view", "backend": None, "dtype": None}.items():
         assert getattr(error, name) == getattr(again, name) == wanted
+
+
+def test_two_numbers(backend: str) -> None:
+    """xlogy and xlog1py of numbers alone are 0-d tensors, as sums of numbers are."""
+    op_cases.judged("xlogy", ["float32"])
+    assert tenora.xlogy(2, 3.0).item() == pytest.approx(2 * math.log(3), rel=1e-6)
+    assert tenora.xlogy(0, 0).item() == 0
+    assert tenora.special.xlog1py(-INF, True).item() == -INF

@@ -284,7 +284,9 @@ logaddexp2 = op(
 
 
 def spread(value: Any, like: Any) -> Any:
-    """A number as a tensor of `like`'s shape; a tensor as it is."""
+    """A number as a tensor of `like`'s shape, 0-d beside another number; a tensor as it is."""
+    if is_number(value) and is_number(like):
+        return ops.add(value, 0.0)
     return ops.zeros_like(like) + value if is_number(value) else value
 
 
