@@ -95,7 +95,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a degree of minus infinity": (
         lambda: api.special.hermite_polynomial_h(f(3), float("-inf")),
         RuntimeError,
-        r"\[hermite_polynomial_h\] degree n: got -inf",
+        r"\[special.hermite_polynomial_h\] degree n: got -inf",
     ),
     "interpolate to infinity": (
         lambda: functional.interpolate(f(1, 2, 3), float("inf")),
@@ -209,7 +209,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "polynomial of two numbers": (
         lambda: api.special.shifted_chebyshev_polynomial_t(0.5, 3),
         TypeError,
-        r"\[shifted_chebyshev_polynomial_t\] input and n",
+        r"\[special.shifted_chebyshev_polynomial_t\] input and n",
     ),
     "an array for a dim": (
         lambda: f(2, 3).flatten(PAIR),

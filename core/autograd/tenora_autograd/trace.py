@@ -181,7 +181,7 @@ class Trace:
         except TraceError:
             raise
         except Exception as error:
-            if str(error).startswith(f"[{self.entry.display or self.entry.short or self.op}] "):
+            if str(error).startswith(f"[{self.entry.shown}] "):
                 raise TraceError(str(error)) from error  # a refused argument, in the op's own words
             text = f"[{self.op}] the {self.field} formula at {self.where} failed: {error}"
             raise TraceError(text) from error

@@ -51,14 +51,14 @@ void node_dealloc(PyObject* self) {
     if (leaf) leaf->release();
 }
 
-// "index_put" -> "IndexPutBackward0", the form PyTorch's users know.
+// "index_put" -> "IndexPutBackward0", "linalg.det" -> "LinalgDetBackward0": the form PyTorch's users know.
 std::string class_name(Node* node) {
     std::string name(node->name());
     if (node->is_python()) return name;
     std::string out;
     bool upper = true;
     for (char c : name) {
-        if (c == '_') {
+        if (c == '_' || c == '.') {
             upper = true;
         } else {
             out += upper ? char(std::toupper(static_cast<unsigned char>(c))) : c;

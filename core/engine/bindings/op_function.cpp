@@ -68,18 +68,27 @@ void take_dtype_of(const Tensor* out, const OpInfo& info, Arguments& a) {
             a.attributes[p.slot] = attr_dtype(out->dtype);
 }
 
+// "vander" and "linalg.vander" are one op: a public name with and without its module.
+bool same_op(std::string_view a, std::string_view b) {
+    if (a.size() < b.size()) std::swap(a, b);
+    return a == b || (a.ends_with(b) && a[a.size() - b.size() - 1] == '.');
+}
+
 // The text of a mistake found in a part of an op, under the name that was called: [name] ... (In its part
 // 'x'.) Empty where it has that name already, or another's than an op's.
 std::string told_as(const std::string& message, std::string_view name, const std::string& named_op) {
     size_t end = message.starts_with('[') ? message.find(']') : std::string::npos;
     if (end == std::string::npos) return "";
-    std::string part = message.substr(1, end - 1), plain = part;
-    if (part == name || part.ends_with("." + std::string(name))) return "";
+    std::string part = message.substr(1, end - 1), plain = part, called(name);
+    bool same = same_op(part, name);
+    if (same && part.size() >= name.size()) return "";
     std::ranges::replace(plain, '.', '_');  // linalg.inv is published for linalg_inv
     if (part != named_op && !find_op(part) && !find_op(plain)) return "";
-    bool innermost = message.find("(In its part '") == std::string::npos;
-    return "[" + std::string(name) + "]" + message.substr(end + 1) +
-           (innermost ? " (In its part '" + part + "'.)" : "");
+    std::string told = "[" + called + "]" + message.substr(end + 1),
+                itself = " (In its part '" + called + "'.)";
+    if (told.ends_with(itself)) return told.substr(0, told.size() - itself.size());
+    bool innermost = told.find("(In its part '") == std::string::npos;
+    return told + (innermost && !same ? " (In its part '" + part + "'.)" : "");
 }
 
 // An exception of a class of its own, with other arguments than a text, stays as it is.

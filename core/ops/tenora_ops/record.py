@@ -156,6 +156,11 @@ class Record:
         return self.public.rsplit(".", 1)[-1]
 
     @property
+    def shown(self) -> str:
+        """What errors and the tape call the op: `add`, `linalg.cond`, `softmax` of `nn.functional`."""
+        return self.display or self.public.removeprefix("nn.functional.") or self.name
+
+    @property
     def result_name(self) -> str:
         """The named tuple of several results, in `tenora.return_types`: the public name in one word."""
         return self.public.removeprefix("nn.functional.").replace(".", "_") or self.name
@@ -220,7 +225,7 @@ def registered() -> tuple[tuple[Record, str], ...]:
 
 def dtypes_of(shown: str) -> tuple[str, ...]:
     """The dtypes of the loaded ops that errors call by this name; none where it is of no op."""
-    named = [entry for entry, _ in registered() if (entry.display or entry.short or entry.name) == shown]
+    named = [entry for entry, _ in registered() if entry.shown == shown]
     return tuple(dict.fromkeys(dtype for entry in named for dtype in entry.dtypes))
 
 
@@ -258,7 +263,7 @@ def _register(entry: Record) -> OpFunction:
         signature=schema.text,
         result=entry.result,
         result_name=entry.result_name,
-        display=entry.display or entry.short or entry.name,
+        display=entry.shown,
         kernel=entry.kernel,
         implementation=entry.kind,
         dtype_rule=entry.dtype,
