@@ -140,6 +140,15 @@ def test_real_tensors_refuse(backend: str, name: str, dtype: str) -> None:
     assert str(raised[0]).startswith(f"[{op}]"), raised[0]
 
 
+def test_scatter_names_an_unknown_reduction(backend: str) -> None:
+    """In place under autograd too, where the gradient's formula is read first."""
+    index, x = tenora.tensor([0]), tenora.ones(3, requires_grad=True)
+    for src in (tenora.ones(1), 2.0):
+        for call in ((x * 1).scatter_, x.scatter, x.detach().scatter):
+            with pytest.raises(RuntimeError, match=r"^\[scatter\] reduce is wrong: got 'no', expected 'add'"):
+                call(0, index, src, reduce="no")
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
 def test_a_recorded_composite_takes_a_complex_number(backend: str, dtype: str) -> None:
     found = []

@@ -360,7 +360,7 @@ def _reduction(reduce: str) -> str:
 def _combined_gradients(
     g: Any, x: Any, index: Any, src: Any, r: Any, dim: Any, reduce: Any
 ) -> tuple[Any, ...]:
-    found = _reduce_gradients(g, x, index, src, r, dim, COMBINED[reduce], True)
+    found = _reduce_gradients(g, x, index, src, r, dim, _reduction(reduce), True)
     return found[0], None, found[2]
 
 
