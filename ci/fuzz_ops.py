@@ -6,9 +6,10 @@
   share of the calls, at least `--least` over all backends. Arguments are the records' samples with something changed,
   and wild ones (`fuzz_arguments.py`). Results are differentiated, often twice.
 - A failure is: a worker that dies or hangs (the call is named, the rest goes on in a new worker), an exception that
-  says the implementation went wrong, a message that does not begin with `[op]`, an operand that changed, a target
-  that changed though the call was refused, an operand beside the target or one that backward changed, objects or
-  memory left alive (again when the calls of the face are repeated), a face that never answered, or on one backend.
+  says the implementation went wrong, a message that does not begin with `[op]`, one of an op that does not say
+  what it got and expected, an operand that changed, a target that changed though the call was refused, an operand
+  beside the target or one that backward changed, objects or memory left alive (again when the calls of the face are
+  repeated), a face that never answers on a backend, or seldom: less than a twentieth of ten times the calls.
 - Workers are processes with a limit on memory; each writes down the call it is about to make.
 - The seed is the day's unless given, and is printed. With it, `--only FACE --call N` repeats one call.
 """
@@ -40,6 +41,7 @@ import numpy as np
 
 from fuzz_arguments import WATCHED, Arguments, Call, OddError, api, tensors_in
 from fuzz_faces import Face, faces
+from tenora_dispatch import TenoraError
 from tenora_engine import _engine
 
 MEMORY = 1 << 30  # bytes of address space that a worker may take beyond what it has at its start
@@ -48,8 +50,19 @@ SMALL = 4096  # elements up to which contents are compared
 BUGS = (SystemError, AssertionError, UnicodeError, RecursionError, NameError, UnboundLocalError)
 LIBC = ctypes.CDLL(None)
 CLEAR = re.compile(r"\[[^\]\n]+\] .")
+#: What says what was got and expected: the house's words, a signature, or PyTorch's words, which programs look for.
+FORM = re.compile(
+    r"\[[^\]\n]+\] .*(\bgot\b.*\bexpected\b|\. Signature: "
+    r"|index -?\d+ is out of bounds for dimension \d+ with size \d+|integer division by zero"
+    r"|Mismatch in shape: grad_output\[\d+\] has a shape of .* and output\[\d+\] has a shape of "
+    r"|does not require grad and does not have a grad_fn: got "
+    r"|both grad_output and output are required to have the same dtype: got )",
+    re.DOTALL,
+)
 SHOWN = 3  # failures of a face that are printed
-ENOUGH = 50  # calls of which a backend answers one, if another does
+ENOUGH = 50  # calls of which a backend answers some
+SHARE = 0.05  # of the calls of a face that are answered, or it is hardly tried
+AGAIN = 10  # times as many calls, before a face is said to answer seldom
 LONG = 5000  # letters that nobody reads in a message
 #: Faces that no call reaches here, and why.
 UNANSWERED = {
@@ -57,6 +70,24 @@ UNANSWERED = {
     "Tensor.__reduce__": "pickles are made by __reduce_ex__",
     "Tensor.cuda": "no such device where this runs",
     "Tensor.pin_memory": "needs an accelerator",
+}
+
+#: Faces that answer in fewer than one of ten calls, once at least, and why.
+SELDOM = {
+    **dict.fromkeys(
+        ("Tensor.item", "Tensor.__complex__", "Tensor.__int__"),
+        "one element, of a dtype that fits Python's type",
+    ),
+    **dict.fromkeys(
+        ("Tensor.backward", "Tensor.retain_grad", "Tensor.register_post_accumulate_grad_hook"),
+        "a leaf, or one element with a history",
+    ),
+    **dict.fromkeys(("Tensor.addbmm_", "Tensor.baddbmm_"), "three shapes and a target that fit each other"),
+    **dict.fromkeys(
+        ("Tensor.index_put", "index_put"), "a list of indices that fit each other and the values"
+    ),
+    "logspace": "numbers whose powers the dtype holds",
+    "Tensor.resize_as_": "a tensor that owns its storage and shares it with none",
 }
 
 
@@ -70,6 +101,11 @@ class Tally:
     slowest: float = 0.0
     slowest_call: int = 0
     failures: list[str] = field(default_factory=list)
+
+    def seldom(self) -> bool:
+        """Whether it answers some of enough calls, but too few."""
+        calls = self.answered + self.refused
+        return calls >= ENOUGH and 0 < self.answered < SHARE * calls
 
     def add(self, other: dict[str, Any]) -> None:
         """Takes over what a worker wrote."""
@@ -129,6 +165,8 @@ def judge(error: Exception, face: Face, call: Call) -> str:
         return told
     if len(text) > LONG:
         return f"message of {len(text)} letters: {told}"
+    if not face.plain and isinstance(error, TenoraError) and not FORM.match(text):
+        return f"out of form {told}"
     if isinstance(error, OddError) or CLEAR.match(text):
         return ""
     if face.plain and (isinstance(error, TypeError | AttributeError) or "truth value of an array" in text):
@@ -346,6 +384,24 @@ def drive(arguments: argparse.Namespace, backend: str, start: int, stop: int, lo
     return tallies
 
 
+def again(arguments: argparse.Namespace, names: list[str], found: dict[tuple[str, int], Tally]) -> None:
+    """Gives faces that answered seldom AGAIN as many calls; what is found counts as what was found before."""
+    few = argparse.Namespace(**vars(arguments))
+    few.seed, few.repeat = f"{arguments.seed}, again", AGAIN * arguments.repeat
+    for (backend, number), tally in sorted(found.items()):
+        if names[number] in SELDOM or names[number] in UNANSWERED or not tally.seldom():
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            more = drive(few, backend, number, number + 1, Path(folder) / "again")[number]
+        for text in more.failures[:SHOWN]:
+            print(f"FAILED [{backend}] (seed {few.seed!r}) {text}", flush=True)
+        tally.add(vars(more))
+        if tally.seldom():
+            text = f"{names[number]}: answered {tally.answered} of {tally.answered + tally.refused} calls"
+            tally.failures.append(text)
+            print(f"FAILED [{backend}] {text}", flush=True)
+
+
 def run(arguments: argparse.Namespace, names: list[str]) -> dict[tuple[str, int], Tally]:
     """All backends over all faces, in pieces that run side by side."""
     piece = max(1, min(60, len(names) // arguments.jobs))
@@ -436,7 +492,10 @@ def main() -> int:
         f"{', '.join(arguments.backend)}",
         flush=True,
     )
-    return 1 if report(arguments, names, run(arguments, names)) or not names else 0
+    found = run(arguments, names)
+    if arguments.call is None:
+        again(arguments, names, found)
+    return 1 if report(arguments, names, found) or not names else 0
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import os, signal
 import numpy as np
 from fuzz_arguments import WATCHED, Call, api
 from fuzz_faces import Face
+from tenora_dispatch import OperationError
 
 KEPT = []
 
@@ -49,6 +50,10 @@ def on_one_backend(call, draw):
     if api.current_backend() != "reference":
         raise RuntimeError("[seeded] refused: got this, expected that.")
 
+def rarely(call, draw):
+    if not draw.chance(0.02):
+        raise OperationError("[seeded] refused: got this, expected that. Try again.")
+
 CACHE = []
 
 def face(name, invoke, **told):
@@ -69,6 +74,8 @@ FACES = [
     face("bug", refuse("[seeded] bug", SystemError)),
     face("unclear", refuse("no idea", ValueError)),
     face("long", refuse("[seeded] " + "x" * 9999)),
+    face("form", refuse("[seeded] this is wrong.", OperationError)),
+    face("rare", rarely),
     face("write", lambda call, draw: call.positional[0].add_(1)),
     face("half write", write_and_refuse, inplace=True),
     face("refusal", refuse("[seeded] refused: got this, expected that.")),
@@ -88,6 +95,7 @@ EXPECTED = {
     "bug": "SystemError: '[seeded] bug'",
     "unclear": "unclear ValueError: 'no idea'",
     "long": "message of 10008 letters",
+    "form": "out of form OperationError: '[seeded] this is wrong.'",
     "write": "an operand changed",
     "half write": "refused, but an operand changed",
     "print": "something printed 'noisenoisenoisenoisenoisenoise'",
@@ -134,7 +142,7 @@ def test_the_rest_goes_on_and_is_counted(found: list[str]) -> None:
     assert any(line.strip().startswith("seeded good: 6 answered, 0 refused") for line in found), found
     for name in ("once", "lonely"):
         assert not [line for line in found if line.startswith("FAILED") and f"seeded {name}" in line]
-    assert "18 faces" in found[0] and "seed one" in found[-1], found
+    assert "20 faces" in found[0] and "seed one" in found[-1], found
 
 
 def test_one_call_is_repeated_by_its_number(tmp_path: Path) -> None:
@@ -142,6 +150,12 @@ def test_one_call_is_repeated_by_its_number(tmp_path: Path) -> None:
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     assert len(failed) == 1 and "seeded unclear call 4" in failed[0], done.stdout
     assert fuzz(tmp_path, "--only", "seeded good").returncode == 0
+
+
+def test_a_face_answers_often(tmp_path: Path) -> None:
+    """One that answers seldom is called more often first."""
+    done = fuzz(tmp_path, "--only", "seeded rare", "--least", "100")
+    assert done.returncode == 1 and "of 1100 calls" in done.stdout, done.stdout
 
 
 def test_a_face_answers_on_every_backend(tmp_path: Path) -> None:
