@@ -1,0 +1,25 @@
+"""A user's allocator under the digits: a memory space with a pool of its own, kernels unchanged."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from example_programs import run_program
+
+HERE = Path(__file__).resolve().parent
+
+
+def test_own_allocator(tmp_path: Path) -> None:
+    info = tmp_path / "own_allocator-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own_allocator\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tenora.backends]\nown_allocator = own_allocator\n")
+    path = os.pathsep.join(map(str, (tmp_path, HERE, HERE.parent / "helpers")))
+    done = run_program(HERE / "arena_program.py", env={"PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+    seen = json.loads(done.stdout)
+    assert seen["own"] == seen["usual"]
+    assert seen["own"][1] > 85.0
+    assert seen["requests"] > 0 and seen["kept"] == 0
