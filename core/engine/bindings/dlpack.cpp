@@ -152,6 +152,19 @@ void pair_argument(PyObject* o, const char* name, int64_t* first, int64_t* secon
                        ", expected None or a tuple of two ints. Pass such a tuple.");
 }
 
+// Host memory is ready at once, so that it has no stream to wait for: None, or -1 for "do not wait".
+void stream_argument(PyObject* o, const Tensor* t) {
+    if (!o || o == Py_None) return;
+    int64_t stream = 0;
+    if (!to_int64(o, &stream))
+        raise_kind(ErrorKind::Type, "type", "__dlpack__",
+                   "stream is wrong: got " + type_name(o) + ", expected None or an int. Pass such a number.");
+    if (t->dl.device.device_type == 1 && stream != -1)
+        raise(PyExc_BufferError, ("[__dlpack__] host memory has no streams: got " + std::to_string(stream) +
+                                  ", expected None or -1. Leave stream out.")
+                                     .c_str());
+}
+
 PyRef ask_producer(PyObject* o) {
     PyRef method = own(PyObject_GetAttrString(o, "__dlpack__"));
     PyRef version = own(Py_BuildValue("(ii)", 1, 0)), empty = own(PyTuple_New(0));
@@ -183,6 +196,7 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
         TensorRef t(impl_of(self));
         if (tracked(t.get()))
             raise(PyExc_BufferError, "[__dlpack__] the tensor takes part in gradients. Use .detach() first.");
+        stream_argument(stream, t.get());
         int64_t major = 0, minor = 0;
         pair_argument(max_version, "max_version", &major, &minor);
         if (t->storage->read_only && major < 1)

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "construct.h"
 #include "operators.h"
 #include "scalar_read.h"
 #include "tenora/dispatch.h"
@@ -203,6 +204,11 @@ PyObject* tensor_richcompare(PyObject* a, PyObject* b, int op) {
     return guarded([&]() -> PyObject* {
         const Operator& slot = operators[size_t(Slot::Lt) + size_t(op)];
         Operand in[2];
+        // NumPy leaves both sides of == to us; without an answer Python would compare identities in silence.
+        if ((op == Py_EQ || op == Py_NE) && is_tensor(a) && is_ndarray(b)) {
+            PyRef other = PyRef::steal(wrap(tensor_from_ndarray(b, false)));
+            return binary_slow(slot, a, other.get());
+        }
         if (!slot.info || !quick_operand(a, in[0]) || !quick_operand(b, in[1]))
             return binary_slow(slot, a, b);
         return run_slot(slot, in);

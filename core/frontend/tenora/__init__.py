@@ -49,12 +49,9 @@ from ._version import __version__
 from .creation import (
     arange,
     as_tensor,
-    asarray,
     empty,
     empty_like,
     eye,
-    from_dlpack,
-    from_numpy,
     full,
     full_like,
     linspace,
@@ -77,6 +74,7 @@ from .formatting import set_printoptions
 from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
 from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+from .sharing import asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
 from .tensor_memory import live
 
 # Free functions are derived from the op records; the creation functions above wrap theirs with defaults.

@@ -20,29 +20,6 @@ from tenora_engine import dtype as DType
 from .defaults import default_device, get_default_dtype
 
 
-def from_numpy(array: Any, copy: bool = False) -> Tensor:
-    """A tensor over the memory of an array, or over a copy of it.
-
-    >>> import numpy
-    >>> from_numpy(numpy.arange(3)).tolist()
-    [0, 1, 2]
-    """
-    return tenora_engine.from_numpy(array, copy)
-
-
-def from_dlpack(ext_tensor: Any, *, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of any object that speaks DLPack, or of a capsule; BufferError where it refuses.
-
-    >>> import numpy
-    >>> from_dlpack(numpy.arange(3)).tolist()
-    [0, 1, 2]
-    """
-    try:
-        return tenora_engine.from_dlpack(ext_tensor, copy=copy)
-    except BufferError as error:
-        raise BufferError(f"[from_dlpack] the producer refuses: {error}") from error
-
-
 def promote_types(type1: DType, type2: DType) -> DType:
     """The dtype that two dtypes meet in.
 
@@ -98,13 +75,15 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """`data` as a tensor, sharing memory and history where dtype and device already fit."""
+    """`data` as a tensor, sharing memory and history where dtype and device already fit.
+
+    >>> import numpy
+    >>> as_tensor(numpy.int16(3)).dtype
+    tenora.int16
+    """
     if isinstance(data, Tensor):
         return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
     return as_tensor_data(data, dtype=dtype, device=default_device(device), copy=False)
-
-
-asarray = as_tensor
 
 
 def empty(

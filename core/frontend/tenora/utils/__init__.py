@@ -11,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any as _Any
 
-_MODULES = ("data", "hooks")
+_MODULES = ("data", "dlpack", "hooks")
 # Functions and the modules that hold them; a module of the function's own name would take its place here.
 _FUNCTIONS = {"progress": "progress_bar"}
 

@@ -17,8 +17,9 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor, float64
 from tenora_ops import stack
 
-from ....creation import as_tensor, from_numpy, promote_types, tensor
+from ....creation import as_tensor, promote_types, tensor
 from ....defaults import default_device
+from ....sharing import from_numpy
 from .containers import is_namedtuple, like_mapping, like_sequence
 
 CollateFunction = Callable[..., Any]
