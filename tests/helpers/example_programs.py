@@ -27,7 +27,7 @@ def run_program(
         [sys.executable, str(path), *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
         env={**os.environ, **(env or {})},
     )

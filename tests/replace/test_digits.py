@@ -67,6 +67,25 @@ def test_a_killed_run_resumes_to_the_bit(tmp_path: Path, uninterrupted: Path) ->
         assert len(whole) > 10 and resumed == whole
 
 
+@pytest.mark.parametrize("lost", ["nothing", "net", "optimizer", "schedule", "generator"])
+def test_each_part_of_the_state_matters(lost: str, tmp_path: Path) -> None:
+    """What the saved state is without, the resumed training shows."""
+    digits = example("digits")
+    training = digits.Training(digits.load(), 2, 0)
+    fresh, half, end, resumed = (tmp_path / name for name in ("fresh", "half", "end", "resumed"))
+    training.save(fresh)
+    for path in (half, end):
+        training.epoch()
+        training.save(path)
+    state = tenora.load(half)
+    tenora.save({**state, **({} if lost == "nothing" else {lost: tenora.load(fresh)[lost]})}, half)
+    training = digits.Training(training.data, 2, 0)
+    training.resume(half)
+    training.epoch()
+    training.save(resumed)
+    assert (flat(tenora.load(resumed)) == flat(tenora.load(end))) == (lost == "nothing")
+
+
 def test_a_finished_run_resumes_to_its_end(uninterrupted: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (uninterrupted / "last.safetensors").read_bytes()
     example("digits").main(["--epochs", "4", "--output", str(uninterrupted), "--resume"])
