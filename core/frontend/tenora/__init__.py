@@ -105,6 +105,7 @@ layouts.install()
 _LAZY = ("fft", "func", "linalg", "return_types", "serialization", "signal", "special", "utils")
 _WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
 _SAVING = ("load", "save")
+_SEEING = ("summary",)
 # PyTorch programs ask `cuda.is_available()` where there is no such device; other types come from installed manifests.
 _DEVICE_MODULES = ("cuda",)
 
@@ -116,6 +117,8 @@ def __getattr__(name: str) -> _Any:
         return getattr(_import_module(".signal.windows", __name__), name)
     if name in _SAVING:
         return getattr(_import_module(".serialization", __name__), name)
+    if name in _SEEING:
+        return getattr(_import_module(".utils", __name__), name)
     if (function := _ops.public_function(name)) is not None:  # of a family that is loaded later
         return globals().setdefault(name, function)
     if name in _DEVICE_MODULES or (not name.startswith("_") and name in _dispatch.device_types()):
@@ -129,7 +132,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_WINDOWS, *_SAVING, *_ops.later.function_names("")})
+    return sorted({*globals(), *_LAZY, *_WINDOWS, *_SAVING, *_SEEING, *_ops.later.function_names("")})
 
 
 def is_tensor(obj: object) -> _Any:

@@ -13,7 +13,7 @@ from typing import Any as _Any
 
 _MODULES = ("data", "dlpack", "hooks")
 # Functions and the modules that hold them; a module of the function's own name would take its place here.
-_FUNCTIONS = {"progress": "progress_bar"}
+_FUNCTIONS = {"draw_graph": "graph_drawing", "progress": "progress_bar", "summary": "module_summary"}
 
 
 def __getattr__(name: str) -> _Any:
