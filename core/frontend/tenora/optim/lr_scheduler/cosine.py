@@ -50,9 +50,8 @@ class CosineAnnealingLR(_Cosine):
             return [group["lr"] for group in groups]
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
-        if (epoch - 1 - self.T_max) % (
-            2 * self.T_max
-        ) == 0:  # just after the minimum, where the ratio has no value
+        # Just after the minimum, where the ratio has no value.
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = 1 - math.cos(math.pi / self.T_max)
             pairs = zip(groups, self.base_lrs, strict=False)
             return [group["lr"] + (lr - self.eta_min) * rise / 2 for group, lr in pairs]
