@@ -16,9 +16,7 @@ from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import Draw, Sample, Samples, sample
 
-STEP = Family(
-    "steps", "", "", "", lambda draw: sgd_samples(draw), ("float32", "float64"), tolerance="transcendental"
-)
+STEP = Family("steps", "", "", "", lambda draw: [], ("float32", "float64"), tolerance="transcendental")
 SHAPES: tuple[tuple[int, ...], ...] = ((5,), (3, 4), (), (0,), (2, 1, 3), (2, 3, 2, 2))
 
 
@@ -51,14 +49,9 @@ def _kept(draw: Draw, kind: str, i: int, shape: tuple[int, ...]) -> Any:
     return abs(drawn).astype(drawn.dtype) if kind == "p" else drawn
 
 
-def sgd_samples(draw: Draw) -> Iterable[Sample]:
-    found = []
-    for i, shape in enumerate(SHAPES):
-        buffer = draw.array(*shape) if i % 3 else None
-        options = {"momentum": 0.9 if i % 3 else 0.0, "dampening": 0.1, "weight_decay": 0.01 * i}
-        flags = {"nesterov": i == 2, "maximize": i == 4, "first": i == 5}
-        found.append(sample(draw.array(*shape), buffer, draw.array(*shape), lr=0.1, **options, **flags))
-    return found
+def _sgd_options(i: int) -> dict[str, Any]:
+    rates = {"lr": 0.1, "momentum": 0.9 if i % 3 else 0.0, "dampening": 0.1}
+    return {**rates, "nesterov": i == 2, "first": i == 5}
 
 
 def _sgd(
@@ -104,6 +97,7 @@ sgd_step = op(
     "sgd_step(param: Tensor, momentum_buffer: Tensor?, grad: Tensor, lr: float, momentum: float, dampening: float, "
     "weight_decay: float, nesterov: bool, maximize: bool, first: bool) -> (Tensor, Tensor)",
     family=STEP,
+    samples=step_samples("o", _sgd_options),
     composite=_sgd,
     differentiable=False,
     oracle=_sgd_oracle,
@@ -113,25 +107,12 @@ sgd_step = op(
 )
 
 
-def adam_samples(draw: Draw) -> Iterable[Sample]:
-    found = []
-    for i, shape in enumerate(SHAPES):
-        state = [draw.array(*shape), abs(draw.array(*shape))]
-        state = [s.astype(draw.array().dtype) for s in state]
-        options = {"weight_decay": 0.01 * i, "decoupled": i % 2 == 1, "maximize": i == 4, "step": i + 1}
-        found.append(
-            sample(
-                draw.array(*shape),
-                *state,
-                draw.array(*shape),
-                lr=0.1,
-                beta1=0.9,
-                beta2=0.99,
-                eps=1e-3,
-                **options,
-            )
-        )
-    return found
+def moment_options(i: int) -> dict[str, Any]:
+    """What the samples of all steps with moments share."""
+    return {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-3, "step": i + 1}
+
+
+adam_samples = step_samples("sp", lambda i: {**moment_options(i), "decoupled": i % 2 == 1})
 
 
 def decayed(p: Any, g: Any, lr: Any, weight_decay: Any, decoupled: bool, maximize: bool) -> tuple[Any, Any]:
@@ -227,10 +208,9 @@ def _adam_oracle(
     return (p, m, v) if largest is None else (p, m, v, used)
 
 
-HYPER = (
-    "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, maximize: bool, "
-    "step: int"
-)
+#: What all steps with moments are given first.
+BETAS = "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float"
+HYPER = f"{BETAS}, decoupled: bool, maximize: bool, step: int"
 adam_update = op(
     "adam_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, grad: Tensor, "
     f"{HYPER}) -> (Tensor, Tensor, Tensor)",

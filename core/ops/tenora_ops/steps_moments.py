@@ -8,9 +8,11 @@ from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import op
 from tenora_ops.steps import (
+    BETAS,
     STEP,
     decayed,
     direction,
+    moment_options,
     moments,
     nadam_momentum,
     radam_length,
@@ -57,16 +59,11 @@ def _adamax_oracle(
     return p - lr / (1 - beta1**step) * m / largest, m, largest
 
 
-def _options(i: int) -> dict[str, Any]:
-    return {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "eps": 1e-3, "step": i + 1}
-
-
-BETAS = "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float"
 adamax_update = op(
     "adamax_update(param: Tensor, exp_avg: Tensor, exp_inf: Tensor, grad: Tensor, "
     f"{BETAS}, maximize: bool, step: int) -> (Tensor, Tensor, Tensor)",
     family=STEP,
-    samples=step_samples("sp", _options),
+    samples=step_samples("sp", moment_options),
     composite=_adamax,
     differentiable=False,
     oracle=_adamax_oracle,
@@ -134,7 +131,7 @@ nadam_update = op(
     samples=step_samples(
         "sp",
         lambda i: {
-            **_options(i),
+            **moment_options(i),
             "decoupled": i % 2 == 1,
             "momentum_decay": 0.004,
             "mu_product": 0.5 ** (i + 1),
@@ -209,7 +206,7 @@ radam_update = op(
     samples=step_samples(
         "sp",
         lambda i: {
-            **_options(i),
+            **moment_options(i),
             "decoupled": i % 2 == 1,
             "rectified": i % 3 > 0,
             "step": i + (7 if i % 3 else 1),
