@@ -9,10 +9,12 @@ import pytest
 
 from tenora import optim
 
+METHODS = [getattr(optim, name) for name in optim.__all__]
 MODULES = [
     "optimizer",
     "hooks",
-    *sorted({getattr(optim, name).__module__.split(".")[-1] for name in optim.__all__}),
+    "lr_scheduler",
+    *sorted({found.__module__.split(".")[-1] for found in METHODS if isinstance(found, type)}),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Optimizers: a method is its op record (the mathematics), its states and its hyperparameters.
+"""Optimizers: a method is its mathematics (an op record where each step is elementwise), its states and its options.
 
 SGD and Adam are loaded with tenora, the others when they are first asked for (PEP 562).
 """
@@ -14,6 +14,7 @@ from .optimizer import Optimizer
 from .sgd import SGD
 
 if TYPE_CHECKING:
+    from . import lr_scheduler, swa_utils
     from .adadelta import Adadelta
     from .adafactor import Adafactor
     from .adagrad import Adagrad
@@ -42,11 +43,11 @@ _LATER = {
     "Rprop": "rprop",
     "SparseAdam": "sparse_adam",
 }
-_ROOMS = ("lr_scheduler", "swa_utils")
+_MODULES = ("lr_scheduler", "swa_utils")
 
 
 def __getattr__(name: str) -> _Any:
-    if name in _ROOMS:
+    if name in _MODULES:
         return _import_module(f".{name}", __name__)
     if name in _LATER:
         return globals().setdefault(name, getattr(_import_module(f".{_LATER[name]}", __name__), name))
@@ -58,7 +59,7 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_ROOMS})
+    return sorted({*globals(), *_LATER, *_MODULES})
 
 
 __all__ = [
@@ -78,4 +79,6 @@ __all__ = [
     "RMSprop",
     "Rprop",
     "SparseAdam",
+    "lr_scheduler",
+    "swa_utils",
 ]

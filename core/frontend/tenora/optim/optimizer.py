@@ -1,6 +1,7 @@
 """`Optimizer`: parameter groups, steps, state.
 
-- The mathematics of each method stands once, in its op record; a method's file says what goes in.
+- The mathematics of each method stands once: in its op record, and the method's file says what goes in; or in that file
+  where a step is not elementwise (Adafactor, Muon, LBFGS).
 - `state` keeps tensors and Python numbers; `state_dict` writes both as PyTorch does (`states.py`).
 - Nothing is asked of a gradient before a step: when one fails, the gradient that does not fit is looked for.
 """
