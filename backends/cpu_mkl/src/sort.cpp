@@ -2,8 +2,7 @@
 //
 //   - Equal elements keep their order and NaN counts as largest, whichever way is up: elements become keys.
 //   - Long lines are sorted by digits of 8 bits: short keys the lowest first, but for digits that all
-//   elements
-//     share; long keys the highest first, as few of their eight digits tell elements apart.
+//     elements share; long keys the highest first, as few of their eight digits tell elements apart.
 #include <algorithm>
 #include <new>
 #include <vector>
