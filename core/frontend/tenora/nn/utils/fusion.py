@@ -27,13 +27,8 @@ def _fused(
 ) -> tuple[Parameter, Parameter]:
     new_weight = (weight * scale.reshape(along)).to(weight.dtype)
     new_bias = shift if bias is None else bias * scale + shift
-    dtype, trained = (
-        (weight.dtype, weight.requires_grad) if bias is None else (bias.dtype, bias.requires_grad)
-    )
-    return (
-        Parameter(new_weight, weight.requires_grad),
-        Parameter(new_bias.to(dtype), trained if bias is not None else False),
-    )
+    dtype, trained = (weight.dtype, False) if bias is None else (bias.dtype, bias.requires_grad)
+    return Parameter(new_weight, weight.requires_grad), Parameter(new_bias.to(dtype), trained)
 
 
 def fuse_conv_bn_weights(

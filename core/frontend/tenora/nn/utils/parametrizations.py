@@ -244,10 +244,8 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
-        u, v = (
-            self._u.clone(),
-            self._v.clone(),
-        )  # the next forward writes the buffers before this one's backward
+        # Copies: the next forward writes the buffers before this one's backward.
+        u, v = self._u.clone(), self._v.clone()
         return weight / u.vdot(matrix.mv(v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
