@@ -1,7 +1,7 @@
 """Linear algebra under PyTorch's names: the functions of the op records that are public as `linalg.*`.
 
 >>> import tenora
->>> tenora.linalg.det(tenora.tensor([[1.0, 2.0], [3.0, 4.0]])).item()
+>>> round(tenora.linalg.det(tenora.tensor([[1.0, 2.0], [3.0, 4.0]])).item(), 4)
 -2.0
 """
 

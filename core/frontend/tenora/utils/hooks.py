@@ -14,6 +14,7 @@ class RemovableHandle:
     `hooks` is an ordered dict; a `hook` is entered under `handle.id`, at the front with `prepend`. `extra_dict` is
     another table (or a list of them) with an entry of that number. None of them is kept alive by the handle.
 
+    >>> from collections import OrderedDict
     >>> hooks = OrderedDict()
     >>> handle = RemovableHandle(hooks, print)
     >>> len(hooks), handle.remove(), len(hooks)
