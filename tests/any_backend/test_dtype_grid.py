@@ -76,6 +76,16 @@ LISTED: dict[tuple[str, str], str] = {
         WRAPS,
     ),
     **each(["cosine_embedding_loss"], UNSIGNED, WRAPS),
+    **each(
+        ["scatter_complex", "scatter_combined_complex"],
+        [d for d in ALL if d not in ("bool", *COMPLEX)],
+        ONLY_EMPTY,
+    ),
+    **each(
+        ["scatter_complex", "scatter_combined_complex"],
+        ["bool"],
+        "PyTorch makes a truth of a complex number, though it makes no real number of it",
+    ),
     **each(["view_as_complex", "complex"], ["float16"], "there is no complex number of two float16"),
     **each(
         ["interpolate", "upsample", "upsample_bilinear"],

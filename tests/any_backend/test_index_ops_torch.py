@@ -124,12 +124,13 @@ def outcome(name: str, call: drawn.Call, module: Any) -> Any:
 def lenient(name: str, call: drawn.Call) -> bool:
     """Where one side may take what the other refuses.
 
-    Either checks less where nothing is read or written; tenora broadcasts the value of masked_fill; PyTorch refuses
-    some calls on 0-d tensors.
+    Either checks less where nothing is read or written; tenora broadcasts the value of masked_fill and takes the uint8
+    masks that both take in `where` and between brackets; PyTorch refuses some calls on 0-d tensors.
     """
     arrays = [a for a in call.arguments if isinstance(a, np.ndarray)]
     value = name == "masked_fill" and np.ndim(call.arguments[2]) > 0
-    return value or any(not a.size for a in arrays) or not arrays[0].ndim
+    mask = name == "masked_fill" and call.arguments[1].dtype == np.uint8
+    return value or mask or any(not a.size for a in arrays) or not arrays[0].ndim
 
 
 @examples(60)

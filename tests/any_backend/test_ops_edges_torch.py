@@ -36,7 +36,7 @@ LENIENT: dict[tuple[str, str], str] = {
     **{
         (name, "empty"): EMPTY_IMAGES
         for name in (
-            *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "instance_norm", "grid_sample"),
+            *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "grid_sample"),
             *("conv1d", "conv1d_padding", "conv2d", "conv2d_padding"),
         )
     },
