@@ -37,11 +37,11 @@ class Net(nn.Module):
     def __init__(self, channels: int = 32, hidden: int = 128, dropout: float = 0.3) -> None:
         super().__init__()
         self.features = nn.Sequential(
-            nn.Conv2d(1, channels, 3, padding=1),
+            nn.Conv2d(1, channels, 3, padding=1, bias=False),  # the norm has a shift of its own
             nn.BatchNorm2d(channels),
             nn.ReLU(),
             nn.MaxPool2d(2),
-            nn.Conv2d(channels, 2 * channels, 3, padding=1),
+            nn.Conv2d(channels, 2 * channels, 3, padding=1, bias=False),
             nn.BatchNorm2d(2 * channels),
             nn.ReLU(),
             nn.MaxPool2d(2),
