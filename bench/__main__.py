@@ -1,6 +1,6 @@
 """Measures the budgets of small operations and writes them into docs/figures.md.
 
-    python -m bench [--smoke] [--no-write] [--case NAME ...]
+    python -m bench [--smoke] [--no-write] [--case NAME ...] [--mistakes]
 
 Every figure is a ratio of two sides measured in the same run: worker processes take turns, results are compared
 first, the median of the rounds' ratios counts (and the ratio of the minima is shown beside it).
@@ -18,10 +18,11 @@ from pathlib import Path
 
 from bench import instructions
 from bench.compare import Comparison, Worker, beside_python, compare
+from bench.mistakes import score
 from bench.startup import compare_startup
 
 FIGURES = Path(__file__).parent.parent / "docs" / "figures.md"
-BEGIN, END = "<!-- bench:begin -->", "<!-- bench:end -->"
+BENCH, MISTAKES = "bench", "mistakes"  # the blocks of the file
 
 
 def verdict_of(met: bool) -> str:
@@ -165,14 +166,33 @@ def write(rows: list[Row], extra: list[list[str]]) -> None:
         "rounds' ratios and the ratio of the minima."
     )
     block = "\n".join(
-        [BEGIN, "", environment(), "", method, "", *table, "", *("\n".join([*e, ""]) for e in extra), END]
-    )
+        [environment(), "", method, "", *table, "", *("\n".join([*e, ""]) for e in extra)]
+    ).rstrip("\n")
+    replace_block(BENCH, block)
+
+
+def replace_block(name: str, block: str) -> None:
+    """Puts `block` between the markers of docs/figures.md, or behind its end the first time."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    marked = f"{begin}\n\n{block}\n\n{end}"
     text = FIGURES.read_text(encoding="utf-8")
-    head, _, rest = text.partition(BEGIN)
-    _, _, tail = rest.partition(END)
+    head, _, rest = text.partition(begin)
+    _, _, tail = rest.partition(end)
     FIGURES.write_text(
-        head.rstrip("\n") + "\n\n" + block + tail if rest else text + "\n" + block + "\n", encoding="utf-8"
+        head.rstrip("\n") + "\n\n" + marked + tail if rest else text + "\n" + marked + "\n", encoding="utf-8"
     )
+
+
+def score_mistakes(writes: bool) -> None:
+    """What errors name, beside PyTorch's: no time is measured."""
+    lines = score.table(score.named_by("tenora"), score.named_by("torch"))
+    print("\n".join(lines), flush=True)
+    if writes:
+        versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in ("tenora", "torch"))
+        replace_block(
+            MISTAKES,
+            "\n".join(["## What errors name", "", f"{datetime.date.today()}, {versions}.", "", *lines]),
+        )
 
 
 def main() -> None:
@@ -185,10 +205,14 @@ def main() -> None:
     parser.add_argument(
         "--case", nargs="+", choices=sorted({case for case, *_ in BUDGETS}), help="only these, printed only"
     )
+    parser.add_argument("--mistakes", action="store_true", help="only what errors name of users' mistakes")
     arguments = parser.parse_args()
     effort = (3, 0.02) if arguments.smoke else (101, 0.03)
     if arguments.case:
         measure_cases(arguments.case, *effort)
+        return
+    score_mistakes(not arguments.no_write)
+    if arguments.mistakes:
         return
     rows = measure(*effort)
     extra = [] if arguments.smoke else [second_thread(), counts()]

@@ -10,7 +10,8 @@
 
 namespace tenora::python {
 
-PyObject* set_trace_lines(PyObject*, PyObject* function);  // anomaly.cpp
+PyObject* set_trace_lines(PyObject*, PyObject* function);    // anomaly.cpp
+PyObject* set_failure_lines(PyObject*, PyObject* function);  // anomaly.cpp
 
 namespace {
 
@@ -49,9 +50,15 @@ struct Call {
         request.roots = roots.raw;
         request.grads = grads.raw;
         request.inputs = inputs.raw;
-        std::vector<TensorRef> results = run_backward(request);
-        drain_releases();
-        return results;
+        try {
+            std::vector<TensorRef> results = run_backward(request);
+            drain_releases();
+            return results;
+        } catch (Error& error) {
+            // What fails before the first node: a root or an input without history.
+            if (error.code == "leaf" || error.code == "unused") tell_about_tensors(error, inputs.raw);
+            throw;
+        }
     }
 };
 
@@ -166,6 +173,10 @@ PyMethodDef functions[] = {
      "set_trace_lines(function): in anomaly mode function() gives the lines that say where a forward call "
      "was "
      "made."},
+    {"set_failure_lines", set_failure_lines, METH_O,
+     "set_failure_lines(function): function(node or None, code, text, tensors) gives what is added to the "
+     "error of "
+     "a failed backward."},
     {"mark_parts", mark_parts, METH_O,
      "mark_parts(views) -> views: one call gave them all, so a write into one is refused while it would be "
      "recorded."},

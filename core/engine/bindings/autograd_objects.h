@@ -2,6 +2,7 @@
 // gradients.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "python_common.h"
@@ -19,6 +20,8 @@ void install_saved_hooks();     // saved_tensor.cpp
 PyObject* save_for_node(Node* node, PyObject* tensors, const std::vector<TensorRef>& inputs,
                         const std::vector<TensorRef>& outputs);
 void install_trace_hooks();  // anomaly.cpp
+// Adds to an error what the pushed function says of the inputs that a backward was asked for.
+void tell_about_tensors(Error& error, std::span<Tensor* const> tensors);
 
 // The node whose Python backward runs on this thread: a saved result gets its history back from it.
 Node* running_node();

@@ -66,7 +66,8 @@ PyObject* tolist(PyObject* self, PyObject*) {
 void refuse_tracked(Tensor* t, const char* op) {
     if (!tracked(t)) return;
     raise_kind(ErrorKind::Runtime, "autograd", op,
-               "the tensor takes part in gradients, which NumPy would lose. Use .detach().numpy().");
+               "the tensor requires grad, which NumPy would lose: got " + describe(t) +
+                   ", expected a tensor without history. Use .detach().numpy().");
 }
 
 PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {

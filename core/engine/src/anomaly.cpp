@@ -2,11 +2,14 @@
 // And what any error of a backward says about the forward call it belongs to.
 
 #include "backward.h"
+#include "tenora/failure.h"
 #include "tenora/hooks.h"
 
 namespace tenora {
 
 namespace {
+
+TellMore tell_more = nullptr;
 
 // NaN is the value that differs from itself; ops `ne` and `any` tell without a loop over the data here.
 bool has_nan(Tensor* t) {
@@ -41,6 +44,9 @@ void explain_failure(Error& error, Node* n, bool anomaly) {
         error.message += "\nThe forward call was made here:\n" + hooks().format_trace(s->trace);
     else if (!anomaly)
         error.message += " Anomaly mode shows where the forward call was made.";
+    if (tell_more && !(s && s->trace)) tell_more(error, n);  // a trace names the module already
 }
+
+void set_tell_more(TellMore function) { tell_more = function; }
 
 }  // namespace tenora

@@ -18,6 +18,7 @@ from tenora_engine import _engine
 from ..utils.hooks import RemovableHandle
 from . import module_hooks as hooks
 from .module_call import call_with_hooks, name_module, trace_lines
+from .module_failures import failure_lines
 from .module_members import NAMES
 from .module_moving import Movable
 from .module_state import IncompatibleKeys
@@ -226,7 +227,12 @@ def _forward_trace() -> list[str]:
     return trace_lines(Module.__call__.__code__)
 
 
+def _failure_lines(node: Any, code: str, text: str, tensors: tuple[Any, ...]) -> str:
+    return failure_lines(Module, node, code, text, tensors)
+
+
 _engine.set_trace_lines(_forward_trace)
+_engine.set_failure_lines(_failure_lines)
 
 register_module_backward_hook = hooks.register_module_backward_hook
 register_module_buffer_registration_hook = hooks.register_module_buffer_registration_hook

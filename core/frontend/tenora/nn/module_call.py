@@ -141,8 +141,8 @@ def _described(value: Any) -> str:
 class _Trail:
     """What an exception has told about modules so far, kept in its `__dict__`."""
 
-    def __init__(self, error: Exception, inputs: str) -> None:
-        self.inputs = inputs
+    def __init__(self, error: Exception, ending: str, alone: str) -> None:
+        self.ending, self.alone = ending, alone
         self.modules: tuple[Any, ...] = ()
         self.path = ""
         self.note = ""
@@ -158,8 +158,8 @@ class _Trail:
     def text(self) -> str:
         """The note."""
         inner, outer = type(self.modules[-1]).__name__, type(self.modules[0]).__name__
-        where = f"{self.path} ({inner}) of {outer}" if self.path else f"{inner}, in its own forward"
-        return f"In module {where}, called with {self.inputs}"
+        where = f"{self.path} ({inner}) of {outer}" if self.path else f"{inner}{self.alone}"
+        return f"In module {where}{self.ending}"
 
 
 def name_module(error: Exception, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -168,11 +168,23 @@ def name_module(error: Exception, module: Any, args: tuple[Any, ...], kwargs: di
     trail = fields.get("_module_trail")
     if trail is None:  # this is the innermost module
         values = [_described(value) for value in args] + [f"{k}={_described(v)}" for k, v in kwargs.items()]
-        trail = fields["_module_trail"] = _Trail(
-            error, f"{', '.join(values) or 'nothing'}.{_suggestion(error)}"
-        )
+        ending = f", called with {', '.join(values) or 'nothing'}.{_suggestion(error)}"
+        trail = fields["_module_trail"] = _Trail(error, ending, ", in its own forward")
     elif trail.modules[0] is module:
         return
+    _lead_through(trail, module, fields)
+
+
+def name_member(error: Exception, module: Any, member: str) -> None:
+    """The same for an error that is about one member of `module`, outside of any `forward`."""
+    fields = vars(error)
+    trail = fields.get("_module_trail")
+    if trail is None:
+        trail = fields["_module_trail"] = _Trail(error, f", at its {member}.", "")
+    _lead_through(trail, module, fields)
+
+
+def _lead_through(trail: _Trail, module: Any, fields: dict[str, Any]) -> None:
     trail.lead_through(module)
     kept = [note for note in fields.get("__notes__", ()) if note != trail.note]
     trail.note = trail.text()

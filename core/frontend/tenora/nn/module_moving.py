@@ -11,6 +11,7 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .. import creation
+from .module_call import name_member
 from .module_tree import Tree
 from .parameter import is_lazy
 
@@ -38,14 +39,17 @@ class Movable(Tree):
         Parameters stay the objects they are, so an optimizer keeps its hold of them.
         """
         if recurse:
-            for child in self.children():
-                child._apply(fn)
-        for parameter in self._parameters.values():
+            self._apply_below(fn)
+        for name, parameter in self._parameters.items():
             if parameter is None:
                 continue
             gradient = parameter.grad
-            with no_grad():
-                changed = fn(parameter)
+            try:
+                with no_grad():
+                    changed = fn(parameter)
+            except Exception as error:
+                name_member(error, self, f"parameter '{name}'")
+                raise
             if changed is not parameter:
                 parameter.data = changed
             if gradient is not None:
@@ -58,6 +62,14 @@ class Movable(Tree):
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _apply_below(self, fn: Callable[[Any], Any]) -> None:
+        try:
+            for child in self.children():
+                child._apply(fn)
+        except Exception as error:
+            name_member(error, self, "children")
+            raise
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
         """Moves and casts parameters and buffers in place: `to(device)`, `to(dtype)`, `to(tensor)` and combinations.

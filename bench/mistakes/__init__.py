@@ -1,0 +1,1 @@
+"""Twenty-four mistakes that users make in training, and whether the error names module, op, values and line."""
