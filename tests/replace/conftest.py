@@ -35,10 +35,12 @@ class Parts:
     def train(self) -> tuple[list[float], float]:
         """The loss of each epoch, and the accuracy on the test part."""
         losses = []
+        schedule = digits.CosineAnnealingLR(self.optimizer, T_max=EPOCHS)
         for _ in range(EPOCHS):
             self.mode(True)
             batches = self.batches() if callable(self.batches) else self.batches
             losses.append(digits.train_epoch(self.model, batches, self.optimizer)[0])
+            schedule.step()
         self.mode(False)
         return losses, digits.evaluate(self.model, self.data.test)[1]
 

@@ -16,12 +16,15 @@ from tenora.nn import functional as F
 
 
 class Lion:
-    """A user's optimizer: steps of one length in the sign of a moving average. No base class, no registration."""
+    """A user's optimizer: steps of one length in the sign of a moving average.
+
+    No base class, no registration; `param_groups` is there for the schedule.
+    """
 
     def __init__(self, parameters: Any, rate: float) -> None:
         self.parameters = list(parameters)
         self.averages = [tenora.zeros_like(parameter) for parameter in self.parameters]
-        self.rate = rate
+        self.param_groups = [{"params": self.parameters, "lr": rate}]
 
     def zero_grad(self) -> None:
         for parameter in self.parameters:
@@ -31,7 +34,7 @@ class Lion:
     def step(self) -> None:
         for parameter, average in zip(self.parameters, self.averages, strict=True):
             direction = (0.9 * average + 0.1 * parameter.grad).sign()
-            parameter.sub_(direction, alpha=self.rate)
+            parameter.sub_(direction, alpha=self.param_groups[0]["lr"])
             average.lerp_(parameter.grad, 0.01)
 
 
