@@ -13,7 +13,6 @@ ALLOWED: dict[str, int] = {
     "core/dispatch/tenora_dispatch/lifecycle.py": 2,  # a backend's own reason; a pair of versions
     "core/dispatch/tenora_dispatch/masks.py": 3,  # completed by who reads the manifest
     "core/dispatch/tenora_dispatch/versions.py": 2,  # the same
-    "core/frontend/tenora/creation.py": 1,  # the producer's own words
     "core/hooks/tenora_hooks/entrypoints.py": 1,  # caught by the reader of entry points
     "core/ops/tenora_ops/python_op.py": 1,  # an argument's misfit and the signature
 }

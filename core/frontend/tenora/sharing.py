@@ -45,7 +45,10 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     try:
         tensor = tenora_engine.from_dlpack(ext_tensor, copy=copy)
     except BufferError as error:
-        raise BufferError(f"[from_dlpack] the producer refuses: {error}") from error
+        raise BufferError(
+            f"[from_dlpack] the producer refuses: got {type(ext_tensor).__name__}, expected memory to share. "
+            f"Mind what it says: {error}"
+        ) from error
     if device is None or Device(device) == tensor.device:
         return tensor
     if copy is False:

@@ -159,6 +159,6 @@ def install() -> None:
         set_tensor_method(f"new_{make.__name__}", _new(make, make.__name__))
     for function in (to, cpu, zero_, type_as, is_floating_point, is_complex, new_tensor):
         set_tensor_method(function.__name__, function)
-    for function in (sharing.to_numpy, sharing.tobytes):
-        set_tensor_method(function.__name__, function)
+    set_tensor_method("to_numpy", sharing.to_numpy)
+    set_tensor_method("tobytes", sharing.tobytes)
     set_tensor_method("__array_interface__", sharing.array_interface)

@@ -263,14 +263,15 @@ def draw_graph(
             "[draw_graph] nothing was recorded: got a tensor without requires_grad, expected one with a history. "
             "Run the forward outside no_grad, on parameters that require gradients."
         )
-    names = _names(params)
+    names, note = _names(params), ""
+    edges: list[tuple[int, int]] = []
     if loss.grad_fn is None:
         name = names.get(id(loss), "leaf")
         kind = "parameter" if id(loss) in names else "leaf"
-        nodes, edges, note = [GraphNode(name, kind, tuple(loss.shape), _dtype_text(loss), 0)], [], ""
+        nodes = [GraphNode(name, kind, tuple(loss.shape), _dtype_text(loss), 0)]
     else:
         tape, edges = _walk(loss.grad_fn)
-        found, note = _shapes(loss, tape) if shapes else ({}, "")
+        found, note = _shapes(loss, tape) if shapes else ({}, note)
         nodes = _describe(loss, tape, _layers(len(tape), edges), names, found)
     flipped = tuple((read, reader) for reader, read in edges)
     drawing = GraphDrawing(tuple(nodes), flipped, _svg(nodes, edges, note))
