@@ -135,10 +135,10 @@ def test_own_sampler(parts: Parts) -> None:
 
 
 def shifted(samples: list[tuple[Any, Any]]) -> tuple[Any, Any]:
-    """A user's collate function: a batch in which every image is moved by up to a pixel."""
-    padded = F.pad(tenora.stack([image for image, _ in samples]), (1, 1, 1, 1))  # (N, 1, 10, 10)
-    corners = tenora.randint(0, 3, (len(samples), 2)).tolist()
-    moved = [image[:, y : y + 8, x : x + 8] for image, (y, x) in zip(padded.unbind(), corners, strict=True)]
+    """A user's collate function: a batch in which every image is moved to a side by up to a pixel."""
+    padded = F.pad(tenora.stack([image for image, _ in samples]), (1, 1, 0, 0))  # (N, 1, 8, 10)
+    columns = tenora.randint(0, 3, (len(samples),)).tolist()
+    moved = [image[:, :, x : x + 8] for image, x in zip(padded.unbind(), columns, strict=True)]
     return tenora.stack(moved), tenora.stack([label for _, label in samples])
 
 
