@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import stat
@@ -236,3 +237,40 @@ def test_what_is_no_file_is_written_to_or_refused(tmp_path: Path) -> None:
         tenora.save(1, tmp_path / "none" / "x")
     with pytest.raises(RuntimeError):  # PyTorch's type
         tenora.save(1, tmp_path / "none" / "x")
+
+
+class Piecewise(io.FileIO):
+    """A raw file as the system may give it: it takes and gives parts of what is asked."""
+
+    def write(self, data: Any) -> int:
+        return super().write(bytes(memoryview(data)[:100]))
+
+    def read(self, size: int | None = -1) -> bytes:
+        found = super().read(7 if size is None or size < 0 else min(size, 7))
+        assert found is not None
+        return found
+
+
+def test_a_raw_file_that_takes_and_gives_parts(tmp_path: Path) -> None:
+    value = {"x": tenora.arange(1000), "epoch": 3}
+    with Piecewise(tmp_path / "x", "w") as file:
+        tenora.save(value, file)
+    tenora.save(value, tmp_path / "whole")
+    assert (tmp_path / "x").read_bytes() == (tmp_path / "whole").read_bytes()
+    with Piecewise(tmp_path / "x", "r") as file:
+        found = tenora.load(file)
+    assert found["epoch"] == 3 and found["x"].tolist() == list(range(1000))
+
+
+def test_a_pipe_that_is_full_is_told() -> None:
+    reader, writer = os.pipe()
+    try:
+        os.set_blocking(writer, False)
+        with (
+            io.FileIO(writer, "w", closefd=False) as file,
+            pytest.raises(BlockingIOError, match="takes nothing now"),
+        ):
+            tenora.save(tenora.zeros(1 << 20), file)
+    finally:
+        os.close(reader)
+        os.close(writer)

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import pickle
@@ -77,7 +78,22 @@ def save(
     for piece in pieces:
         view = memoryview(piece)
         for at in range(0, len(view), _CHUNK):
-            f.write(bytes(view[at : at + _CHUNK]))  # a copy: the file may keep what it is given
+            _write(f, bytes(view[at : at + _CHUNK]))  # a copy: the file may keep what it is given
+
+
+def _write(f: IO[bytes], data: bytes) -> None:
+    """All of `data`: a raw file may take a part of it, and says how much."""
+    taken = f.write(data)
+    while isinstance(f, io.RawIOBase):
+        if not taken:
+            raise BlockingIOError(
+                errno.EAGAIN,
+                "[save] f: got a file that takes nothing now, expected a blocking one. Open it with 'wb'.",
+            )
+        data = data[taken:]
+        if not data:
+            return
+        taken = f.write(data)
 
 
 def _pieces(obj: Any, module: Any, protocol: int) -> Iterable[Written]:

@@ -41,6 +41,8 @@ class Source:
         self.need(start, count, what)
         self.file.seek(start)
         data = self.file.read(count)
+        while len(data) < count and (more := self.file.read(count - len(data))):
+            data += more  # an unbuffered file may give a part
         if len(data) != count:
             raise unreadable(f"{len(data)} bytes of {what}", f"{count}")
         return data
