@@ -369,12 +369,14 @@ def cross_entropy(
     >>> round(cross_entropy(tenora.zeros(2, 3), tenora.tensor([0, 2])).item(), 4)
     1.0986
     """
-    reduction = _reduction(size_average, reduce, reduction)
+    if size_average is not None or reduce is not None:
+        reduction = _reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise errors.OperationError(
             f"[cross_entropy] label_smoothing: got {label_smoothing}, expected 0 to 1. Choose a share of 1."
         )
-    _need_tensors("cross_entropy", input=input, target=target)
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        _need_tensors("cross_entropy", input=input, target=target)
     if target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise errors.OperationError(

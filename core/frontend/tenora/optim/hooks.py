@@ -1,6 +1,7 @@
 """Hooks around steps, and around writing and reading the state: of one optimizer, or of all.
 
-- `step` of every subclass is wrapped once, when the class is made. Without hooks that costs four truth tests.
+- `step` of every subclass is wrapped once, when the class is made. `Optimizer`'s own looks for hooks itself: a
+  wrapper that hands on any arguments costs as much as four parameters' bookkeeping.
 - A step that calls its base class's step runs the hooks once: the outermost one does.
 - Copies and pickles of an optimizer have no hooks, as in PyTorch.
 """
@@ -20,8 +21,8 @@ Hook = Callable[..., Any]
 Hooks = OrderedDict[int, Hook]
 
 # The hooks of all optimizers.
-_before: Hooks = OrderedDict()
-_after: Hooks = OrderedDict()
+BEFORE: Hooks = OrderedDict()
+AFTER: Hooks = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
@@ -36,36 +37,42 @@ def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
     ...     tenora.optim.SGD([weight]).step()
     step
     """
-    return RemovableHandle(_before, hook)
+    return RemovableHandle(BEFORE, hook)
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
     """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer."""
-    return RemovableHandle(_after, hook)
+    return RemovableHandle(AFTER, hook)
+
+
+def run_with_hooks(
+    optimizer: Hooked, step: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """`step(optimizer, *args, **kwargs)` between its hooks."""
+    args = (optimizer, *args)
+    for hook in (*BEFORE.values(), *optimizer._optimizer_step_pre_hooks.values()):
+        changed = hook(optimizer, args, kwargs)
+        if changed is None:
+            continue
+        if not isinstance(changed, tuple) or len(changed) != 2:
+            raise errors.OperationError(
+                f"[{type(optimizer).__name__}.step] answer of a step pre-hook: got {changed!r}, expected None or "
+                "(args, kwargs). Return nothing to leave the arguments as they are."
+            )
+        args, kwargs = changed
+    result = step(*args, **kwargs)
+    for hook in (*optimizer._optimizer_step_post_hooks.values(), *AFTER.values()):
+        hook(optimizer, args, kwargs)
+    return result
 
 
 def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def run(self: Hooked, *args: Any, **kwargs: Any) -> Any:
-        if not (self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or _before or _after):
+        none = not (self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or BEFORE or AFTER)
+        if none or getattr(type(self), "step", None) is not run:
             return step(self, *args, **kwargs)
-        if getattr(type(self), "step", None) is not run:
-            return step(self, *args, **kwargs)
-        args = (self, *args)
-        for hook in (*_before.values(), *self._optimizer_step_pre_hooks.values()):
-            changed = hook(self, args, kwargs)
-            if changed is None:
-                continue
-            if not isinstance(changed, tuple) or len(changed) != 2:
-                raise errors.OperationError(
-                    f"[{type(self).__name__}.step] answer of a step pre-hook: got {changed!r}, expected None or "
-                    "(args, kwargs). Return nothing to leave the arguments as they are."
-                )
-            args, kwargs = changed
-        result = step(*args, **kwargs)
-        for hook in (*self._optimizer_step_post_hooks.values(), *_after.values()):
-            hook(self, args, kwargs)
-        return result
+        return run_with_hooks(self, step, args, kwargs)
 
     return run
 
@@ -83,7 +90,7 @@ class Hooked:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         step = cls.__dict__.get("step")
-        if step is not None:
+        if step is not None and cls.__base__ is not Hooked:
             type.__setattr__(cls, "step", _with_hooks(step))
 
     def _clear_hooks(self) -> None:

@@ -14,11 +14,18 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, cast
 
 import tenora_ops
-from tenora_autograd import enable_grad, no_grad
+from tenora_autograd import enable_grad
 from tenora_dispatch import errors
-from tenora_engine import Tensor
+from tenora_engine import Tensor, _engine
 
-from .hooks import Hooked, register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from .hooks import (
+    AFTER,
+    BEFORE,
+    Hooked,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+    run_with_hooks,
+)
 from .states import ADDED, Group, State, pack, unpack
 
 __all__ = [
@@ -195,11 +202,22 @@ class Optimizer(Hooked):
 
         Raises RuntimeError for a gradient that does not fit its parameter, with the parameter's number and name.
         """
+        hooked = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or BEFORE or AFTER
+        # A subclass's step that calls this one has run the hooks.
+        if hooked and type(self).step is Optimizer.step:
+            return run_with_hooks(
+                self, Optimizer._step_without_hooks, () if closure is None else (closure,), {}
+            )
+        return self._step_without_hooks(closure)
+
+    def _step_without_hooks(self, closure: Callable[[], Any] | None = None) -> Any:
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        # What no_grad() does, at a tenth of its cost: a step of a small model takes ten microseconds.
+        recording = _engine.set_grad_enabled(False)
+        try:
             for group in self.param_groups:
                 parameters, gradients = [], []
                 for parameter in group["params"]:
@@ -208,11 +226,12 @@ class Optimizer(Hooked):
                         parameters.append(parameter)
                         gradients.append(gradient)
                 if parameters:
-                    try:
-                        self._update(group, parameters, gradients)
-                    except RuntimeError as error:
-                        self._name_culprit(error)
-                        raise
+                    self._update(group, parameters, gradients)
+        except RuntimeError as error:
+            self._name_culprit(error)
+            raise
+        finally:
+            _engine.set_grad_enabled(recording)
         return loss
 
     def _name_culprit(self, error: Exception) -> None:
@@ -255,20 +274,24 @@ class Optimizer(Hooked):
         The op's attributes are `hyper` and then what `own` says of a state: the number of its step if not given.
         Parameters of which it says the same share a call.
         """
+        kept = self.state
         states: list[State] = []
         ends: list[Any] = []
         for parameter in parameters:
-            state = self.state[parameter]
+            state = kept[parameter]
             if not state:
                 state.update(self._begin(group, parameter, names))
-            if "step" not in state:
+            try:
+                state["step"] = step = state["step"] + 1
+            except KeyError:
                 raise errors.ArgumentValueError(
                     f"[{type(self).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}, "
                     "expected this optimizer's. Load a state that it saved."
-                )
-            state["step"] = step = state["step"] + 1
+                ) from None
             states.append(state)
-            ends.append(step if own is None else own(state))
+            ends.append(step)
+        if own is not None:
+            ends = [own(state) for state in states]
         end = ends[0]
         if ends.count(end) == len(ends):
             attributes = [*hyper, end] if own is None else [*hyper, *end]
