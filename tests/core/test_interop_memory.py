@@ -168,3 +168,9 @@ def test_dlpack_refusals() -> None:
     tenora.from_dlpack(capsule)
     with pytest.raises(ValueError, match="unused"):
         tenora.from_dlpack(capsule)
+
+
+def test_dates_have_no_buffer() -> None:
+    """NumPy refuses them with a ValueError of its own, where others raise TypeError."""
+    with pytest.raises(ValueError, match=r"\[frombuffer\] buffer is wrong: got ndarray"):
+        tenora.frombuffer(np.zeros(2, "datetime64[s]"), dtype=tenora.int64)

@@ -82,7 +82,7 @@ def frombuffer(
     """
     try:
         size = memoryview(buffer).nbytes
-    except TypeError as error:
+    except (TypeError, ValueError, BufferError) as error:  # NumPy's dates have no buffer: a ValueError
         raise errors.ArgumentValueError(
             f"[frombuffer] buffer is wrong: got {type(buffer).__name__}, expected an object with the buffer protocol. "
             "Use tenora.tensor for sequences."
