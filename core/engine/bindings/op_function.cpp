@@ -81,7 +81,8 @@ std::string told_as(const std::string& message, std::string_view name, const std
     if (end == std::string::npos) return "";
     std::string part = message.substr(1, end - 1), plain = part, called(name);
     bool same = same_op(part, name);
-    if (same && part.size() >= name.size()) return "";
+    // An in-place form has told its own name, which is none of an op.
+    if ((same && part.size() >= name.size()) || part.ends_with('_')) return "";
     std::ranges::replace(plain, '.', '_');  // linalg.inv is published for linalg_inv
     if (part != named_op && !find_op(part) && !find_op(plain)) return "";
     std::string told = "[" + called + "]" + message.substr(end + 1),
