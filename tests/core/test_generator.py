@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -146,3 +148,11 @@ def test_refused(name: str) -> None:
         call()
     assert isinstance(caught.value, TenoraError) and words in str(caught.value)
     assert tenora.get_rng_state().tolist() == before
+
+
+def test_processes_begin_with_other_seeds() -> None:
+    program = "import tenora; print(tenora.initial_seed(), tenora.rand(4).tolist())"
+    told = {
+        subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout for _ in "ab"
+    }
+    assert len(told) == 2

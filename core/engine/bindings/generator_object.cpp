@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstring>
-#include <random>
 
 #include "arguments.h"
 #include "module_parts.h"
@@ -82,8 +81,7 @@ PyObject* manual_seed_method(PyObject* self, PyObject* seed) {
 
 PyObject* seed_method(PyObject* self, PyObject*) {
     return guarded([&] {
-        std::random_device system;
-        uint64_t seed = uint64_t(system()) << 32 | system();
+        uint64_t seed = system_seed();
         generator_of(self)->set_state({seed, 0});
         return check(PyLong_FromUnsignedLongLong(seed));
     });

@@ -2,8 +2,14 @@
 
 #include <array>
 #include <atomic>
+#include <random>
 
 namespace tenora {
+
+uint64_t system_seed() {
+    std::random_device system;
+    return uint64_t(system()) << 32 | system();
+}
 
 Generator::State Generator::take(uint64_t counters) {
     std::lock_guard lock(mutex_);
@@ -26,7 +32,7 @@ namespace {
 
 struct Defaults {
     std::mutex mutex;
-    uint64_t seed = 0x7e50a;  // mutex
+    uint64_t seed = system_seed();  // mutex
     // Written under mutex, read without it; a generator is never removed.
     std::array<std::array<std::atomic<Generator*>, 64>, kMaxSpaces> generators{};
 };

@@ -32,8 +32,10 @@ struct Generator {
 };
 using GeneratorRef = Ref<Generator>;
 
-Generator& default_generator(
-    Device device);               // immortal; all of one process start from the same seed 0x7e50a until set
+uint64_t system_seed();  // another one each time
+// Immortal. Those of one process start from one seed of the system until set: two processes draw other
+// numbers.
+Generator& default_generator(Device device);
 void manual_seed(uint64_t seed);  // every default generator, present and future
 
 }  // namespace tenora
