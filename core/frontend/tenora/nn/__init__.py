@@ -7,12 +7,9 @@ Rarely used ones, and `nn.utils`, are loaded when they are first asked for (PEP 
 Linear(in_features=2, out_features=3, bias=True)
 """
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
-from tenora_dispatch.errors import did_you_mean as _did_you_mean
-
+from ..lazy_names import lazy_names as _lazy_names
 from . import functional, init, parameter
 from .activation import (
     GELU,
@@ -360,19 +357,4 @@ _LAZY = {
     **{name: "lazy" for name in __all__ if name.startswith("Lazy")},
 }
 
-
-def __getattr__(name: str) -> _Any:
-    if name in _LAZY_MODULES:
-        return _import_module(f".{name}", __name__)
-    if name in _LAZY:
-        return globals().setdefault(name, getattr(_import_module(f".{_LAZY[name]}", __name__), name))
-    raise AttributeError(
-        f"[tenora.nn] module attribute: got {name!r}, expected a name that nn has. Check the name."
-        + _did_you_mean(name, __all__),
-        name=name,
-        obj=None,  # else a traceback adds the interpreter's own suggestion
-    )
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = _lazy_names(globals(), _LAZY_MODULES, _LAZY)

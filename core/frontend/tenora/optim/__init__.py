@@ -5,10 +5,9 @@ SGD and Adam are loaded with tenora, the others when they are first asked for (P
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
-from typing import Any as _Any
 
+from ..lazy_names import lazy_names as _lazy_names
 from .adam import Adam, AdamW
 from .optimizer import Optimizer
 from .sgd import SGD
@@ -45,21 +44,7 @@ _LATER = {
 }
 _MODULES = ("lr_scheduler", "swa_utils")
 
-
-def __getattr__(name: str) -> _Any:
-    if name in _MODULES:
-        return _import_module(f".{name}", __name__)
-    if name in _LATER:
-        return globals().setdefault(name, getattr(_import_module(f".{_LATER[name]}", __name__), name))
-    raise AttributeError(
-        f"[tenora.optim] module attribute: got {name!r}, expected an optimizer. Check the name.",
-        name=name,
-        obj=None,
-    )
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER, *_MODULES})
+__getattr__, __dir__ = _lazy_names(globals(), _MODULES, _LATER)
 
 
 __all__ = [

@@ -14,12 +14,9 @@ tensor([0.6000, 0.8000])
 
 from __future__ import annotations
 
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
 
-from tenora_dispatch.errors import did_you_mean as _did_you_mean
-
+from ...lazy_names import lazy_names as _lazy_names
 from .clip_grad import (
     clip_grad_norm,
     clip_grad_norm_,
@@ -71,19 +68,4 @@ __all__ = [
     "weight_norm",
 ]
 
-
-def __getattr__(name: str) -> _Any:
-    if name in _MODULES:
-        return _import_module(f".{name}", __name__)
-    if name in _FUNCTIONS:
-        return globals().setdefault(name, getattr(_import_module(f".{_FUNCTIONS[name]}", __name__), name))
-    raise AttributeError(
-        f"[tenora.nn.utils] module attribute: got {name!r}, expected one of {__all__}. Check the name."
-        + _did_you_mean(name, __all__),
-        name=name,
-        obj=None,  # else a traceback adds the interpreter's own suggestion
-    )
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_MODULES, *__all__})
+__getattr__, __dir__ = _lazy_names(globals(), _MODULES, _FUNCTIONS)
