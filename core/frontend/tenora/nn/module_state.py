@@ -130,7 +130,8 @@ class Stateful(Registry):
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, state_dict, prefix, local_metadata)` after the state is collected; it returns None."""
-        hook._from_public_api = True  # type: ignore[attr-defined]  # as PyTorch tells the two kinds apart
+        marked: Any = hook
+        marked._from_public_api = True  # as PyTorch tells the two kinds apart
         return RemovableHandle(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:

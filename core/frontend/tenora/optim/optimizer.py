@@ -103,14 +103,14 @@ class Optimizer(Hooked):
         self.defaults = defaults
         self.param_groups: list[Group] = []
         self.state: defaultdict[Any, State] = defaultdict(dict)
-        groups = list(params)
+        groups: list[Any] = list(params)
         if not groups:
             raise errors.ArgumentValueError(
                 f"[{name}] params: got an empty list, expected at least one parameter. "
                 "Was the iterator used up before?"
             )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
-            self.add_param_group(group)  # type: ignore[arg-type]
+            self.add_param_group(group)
 
     def add_param_group(self, param_group: Group) -> None:
         """Adds parameters with options of their own; missing options are filled in from the defaults.

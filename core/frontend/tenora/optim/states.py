@@ -131,5 +131,6 @@ def _taken(parameter: Tensor, name: str, value: Any, numbers: tuple[str, ...]) -
     if isinstance(value, dict):
         return {key: _taken(parameter, str(key), v, numbers) for key, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str | bytes):
-        return type(value)(_taken(parameter, "", v, numbers) for v in value)  # type: ignore[call-arg]
+        kind: Any = type(value)  # of a method of the user's: a list, a tuple, a deque
+        return kind(_taken(parameter, "", v, numbers) for v in value)
     return value

@@ -54,14 +54,13 @@ class BasePruningMethod(ABC):
         return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
 
     @classmethod
-    def apply(
-        cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any
-    ) -> BasePruningMethod:
+    def apply(cls, module: Module, name: str, *args: Any, **kwargs: Any) -> BasePruningMethod:
         """Prunes the parameter `name`; what is left over stays as it was if the method fails.
 
-        `importance_scores` are judged in place of the parameter itself. Returns the method, or the container of all
-        methods on this parameter.
+        The keyword `importance_scores` (a tensor, or None) is judged in place of the parameter itself; the other
+        arguments are the method's own. Returns the method, or the container of all methods on this parameter.
         """
+        importance_scores = kwargs.pop("importance_scores", None)
         before = hook_of(module, name)
         own = cls(*args, **kwargs)
         own._tensor_name = name
@@ -272,7 +271,7 @@ class RandomUnstructured(_Elements):
         return creation.rand_like(t)
 
     @classmethod
-    def apply(cls, module: Module, name: str, amount: float) -> BasePruningMethod:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, amount: float) -> BasePruningMethod:
         """Prunes the parameter `name`."""
         return super().apply(module, name, amount)
 
@@ -285,7 +284,7 @@ class L1Unstructured(_Elements):
         return t.abs()
 
     @classmethod
-    def apply(  # type: ignore[override]  # each method has arguments of its own, as in PyTorch
+    def apply(
         cls, module: Module, name: str, amount: float, importance_scores: Tensor | None = None
     ) -> BasePruningMethod:
         """Prunes the parameter `name`."""
@@ -333,9 +332,7 @@ class RandomStructured(_Slices):
         return creation.rand(t.shape[dim], device=t.device)
 
     @classmethod
-    def apply(  # type: ignore[override]  # each method has arguments of its own, as in PyTorch
-        cls, module: Module, name: str, amount: float, dim: int = -1
-    ) -> BasePruningMethod:
+    def apply(cls, module: Module, name: str, amount: float, dim: int = -1) -> BasePruningMethod:
         """Prunes the parameter `name`."""
         return super().apply(module, name, amount, dim=dim)
 
@@ -352,7 +349,7 @@ class LnStructured(_Slices):
         return t.norm(p=self.n, dim=[d for d in range(t.ndim) if d != dim])
 
     @classmethod
-    def apply(  # type: ignore[override]  # each method has arguments of its own, as in PyTorch
+    def apply(
         cls,
         module: Module,
         name: str,
@@ -379,6 +376,6 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(default_mask.dtype)
 
     @classmethod
-    def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:  # type: ignore[override]
+    def apply(cls, module: Module, name: str, mask: Tensor) -> BasePruningMethod:
         """Prunes the parameter `name`."""
         return super().apply(module, name, mask=mask)

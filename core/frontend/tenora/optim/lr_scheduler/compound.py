@@ -106,6 +106,7 @@ class SequentialLR(_Compound):
         first._initial_step()
         self._last_lr = first.get_last_lr()
 
+    # Schedulers of several have no epoch to be set to, in PyTorch neither.
     def step(self) -> None:  # type: ignore[override]
         """Goes on to the next epoch."""
         self.last_epoch += 1
@@ -136,7 +137,7 @@ class ChainedScheduler(_Compound):
         self._take(schedulers, optimizer)
         self._last_lr = group_values(self.optimizer, "lr")
 
-    def step(self) -> None:  # type: ignore[override]
+    def step(self) -> None:  # type: ignore[override]  # no epoch, as above
         """Steps every scheduler."""
         for scheduler in self._schedulers:
             scheduler.step()

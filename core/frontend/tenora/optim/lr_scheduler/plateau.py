@@ -74,6 +74,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold = threshold
         self.threshold_mode = threshold_mode
 
+    # The one scheduler whose step takes a metric, in PyTorch too: LRScheduler's would not do in its place.
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
         """Judges an epoch by its metric (a number or a tensor of one element)."""
         current = float(metrics)
