@@ -66,22 +66,14 @@ Shape shape_of(PyObject* object) {
 }
 
 // NumPy's whole numbers keep width and sign; `bytes` is 0 for numbers that do not tell their width.
-DType whole_dtype(PyObject* o, long bytes) {
+DType dtype_of_whole(PyObject* o, long bytes) {
     PyRef dtype = PyRef::steal(PyObject_GetAttrString(o, "dtype"));
     PyRef kind = PyRef::steal(dtype ? PyObject_GetAttrString(dtype.get(), "kind") : nullptr);
     PyErr_Clear();
     bool is_unsigned =
         kind && PyUnicode_Check(kind.get()) && PyUnicode_CompareWithASCIIString(kind.get(), "u") == 0;
-    switch (bytes) {
-        case 1:
-            return is_unsigned ? DType::U8 : DType::I8;
-        case 2:
-            return is_unsigned ? DType::U16 : DType::I16;
-        case 4:
-            return is_unsigned ? DType::U32 : DType::I32;
-        default:
-            return is_unsigned ? DType::U64 : DType::I64;
-    }
+    DType known = whole_dtype(bytes, is_unsigned);
+    return known != DType::None ? known : is_unsigned ? DType::U64 : DType::I64;
 }
 
 DType dtype_of_number(PyObject* o, const Scalar& s) {
@@ -93,7 +85,7 @@ DType dtype_of_number(PyObject* o, const Scalar& s) {
         if (s.kind == Scalar::Kind::Float)
             return bytes == 8 ? DType::F64 : bytes == 2 ? DType::F16 : bytes == 4 ? DType::F32 : DType::F64;
         if (s.kind == Scalar::Kind::Complex) return bytes == 8 ? DType::C64 : DType::C128;
-        if (s.kind == Scalar::Kind::Int) return whole_dtype(o, bytes);
+        if (s.kind == Scalar::Kind::Int) return dtype_of_whole(o, bytes);
     }
     switch (s.kind) {
         case Scalar::Kind::Bool:

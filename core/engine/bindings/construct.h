@@ -13,6 +13,7 @@ TensorRef tensor_from_buffer(PyObject* o, DType dtype, int64_t count, int64_t of
 TensorRef convert(TensorRef t, DType dtype, Device device);  // cast and move, raw
 
 // numpy_bridge.cpp
+DType whole_dtype(int64_t bytes, bool is_unsigned);         // None for what no dtype has
 bool is_ndarray(PyObject* o);                               // without importing NumPy when nobody has
 TensorRef tensor_from_ndarray(PyObject* array, bool copy);  // any strides, negative ones included
 PyObject* ndarray_of(Tensor* t, bool writable);             // shares host memory, keeps the storage alive

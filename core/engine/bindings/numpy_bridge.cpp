@@ -144,25 +144,27 @@ DType dtype_from_descr(PyArray_Descr* descr) {
         default:
             break;
     }
-    if (PyTypeNum_ISINTEGER(descr->type_num)) {
-        bool is_unsigned = PyTypeNum_ISUNSIGNED(descr->type_num);
-        switch (PyDataType_ELSIZE(descr)) {
-            case 1:
-                return is_unsigned ? DType::U8 : DType::I8;
-            case 2:
-                return is_unsigned ? DType::U16 : DType::I16;
-            case 4:
-                return is_unsigned ? DType::U32 : DType::I32;
-            case 8:
-                return is_unsigned ? DType::U64 : DType::I64;
-            default:
-                return DType::None;
-        }
-    }
+    if (PyTypeNum_ISINTEGER(descr->type_num))
+        return whole_dtype(PyDataType_ELSIZE(descr), PyTypeNum_ISUNSIGNED(descr->type_num));
     if (descr->type_num >= NPY_USERDEF &&
         std::string_view(descr->typeobj->tp_name).find("bfloat16") != std::string_view::npos)
         return DType::BF16;
     return DType::None;
+}
+
+DType whole_dtype(int64_t bytes, bool is_unsigned) {
+    switch (bytes) {
+        case 1:
+            return is_unsigned ? DType::U8 : DType::I8;
+        case 2:
+            return is_unsigned ? DType::U16 : DType::I16;
+        case 4:
+            return is_unsigned ? DType::U32 : DType::I32;
+        case 8:
+            return is_unsigned ? DType::U64 : DType::I64;
+        default:
+            return DType::None;
+    }
 }
 
 bool is_ndarray(PyObject* o) {
