@@ -6,19 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-import op_cases
 import pytest
+from public_calls import NAMES, calls, public
 
 import tenora
-import tenora_ops
 from tenora_dispatch.errors import BackendNotFoundError, TenoraError
-from tenora_ops.functions import public_functions
 
-NAMES = [
-    f"{module}.{name}" if module else name
-    for module in ("", "nn.functional", "linalg", "fft", "special")
-    for name in sorted(public_functions(module))
-]
 #: What takes the place of one argument of a sound call after another.
 ODD: dict[str, Callable[[Any], Any]] = {
     "an object": lambda value: object(),
@@ -43,21 +36,9 @@ BARE = {
 }
 
 
-def public(name: str) -> Any:
-    place: Any = tenora
-    for part in name.split("."):
-        place = getattr(place, part)
-    return place
-
-
-def calls(name: str) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+def odd_calls(name: str) -> Iterator[tuple[list[Any], dict[str, Any]]]:
     """For each overload a sound call, with each argument odd in turn."""
-    *module, short = name.split(".")
-    for entry in map(tenora_ops.record, public_functions(".".join(module))[short].ops):
-        dtypes = op_cases.dtypes_of(entry)
-        dtype = "float32" if "float32" in dtypes else dtypes[0]
-        sample = op_cases.samples_of(entry.name, dtype)[0]
-        arguments, options = op_cases.arguments_of(entry, sample), op_cases.options_of(entry, sample)
+    for arguments, options in calls(name):
         for odd in ODD.values():
             for place, value in enumerate(arguments):
                 yield [*arguments[:place], odd(value), *arguments[place + 1 :]], options
@@ -83,7 +64,7 @@ def problem(error: Exception) -> str:
 def test_what_is_refused_has_fields(name: str) -> None:
     function, faults, refused = public(name), [], 0
     with np.errstate(all="ignore"), tenora.random.fork_rng():
-        for arguments, options in calls(name):
+        for arguments, options in odd_calls(name):
             try:
                 function(*arguments, **options)
             except Exception as error:
@@ -94,4 +75,4 @@ def test_what_is_refused_has_fields(name: str) -> None:
         assert faults, "no longer bare: take it out"
         faults = [fault for fault in faults if fault[0] not in (TypeError, AttributeError)]
     assert faults == []
-    assert refused or not list(calls(name))
+    assert refused or not list(odd_calls(name))
