@@ -300,4 +300,4 @@ def test_skip_init_draws_nothing() -> None:
 def test_the_room_is_loaded_late_and_tells_its_names() -> None:
     assert "prune" in dir(tenora.nn.utils)
     with pytest.raises(AttributeError, match="clip_grad_norm_"):
-        tenora.nn.utils.clip_gradient_norm  # noqa: B018 - the look-up is the test
+        tenora.nn.utils.clip_grad_nrm_  # noqa: B018 - the look-up is the test
