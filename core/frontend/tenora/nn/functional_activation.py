@@ -22,7 +22,13 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def relu_(input: Tensor) -> Tensor:
-    """max(x, 0), written into x."""
+    """max(x, 0), written into x, which is returned. Any shape, any real dtype but bool.
+
+    >>> import tenora
+    >>> x = tenora.tensor([1.0, -2.0])
+    >>> relu_(x) is x, x.tolist()
+    (True, [1.0, 0.0])
+    """
     return input.relu_()
 
 
@@ -37,25 +43,52 @@ def is_whole(input: Tensor) -> bool:
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(x, 0), 6), element by element."""
+    """min(max(x, 0), 6), element by element (Krizhevsky 2010).
+
+    `input` has any shape and a floating or whole dtype; the result has the same. NotImplementedError for other dtypes.
+
+    >>> import tenora
+    >>> relu6(tenora.tensor([-1.0, 3.0, 8.0])).tolist()
+    [0.0, 3.0, 6.0]
+    """
     if is_whole(input):
         return _whole(input, tenora_ops.clamp(input, 0, 6), inplace)
     return input._relu6_() if inplace else tenora_ops.relu6(input)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where positive, alpha (e^x - 1) elsewhere (Clevert et al. 2016)."""
+    """x where positive, alpha (e^x - 1) elsewhere (Clevert et al. 2016).
+
+    `input` has any shape and a floating dtype, the result the same. NotImplementedError for other dtypes.
+
+    >>> import tenora
+    >>> elu(tenora.tensor([2.0, -1.0]))
+    tensor([ 2.0000, -0.6321])
+    """
     arguments = (alpha,)
     return input._elu_(*arguments) if inplace else tenora_ops.elu(input, *arguments)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`elu`, written into x."""
+    """`elu`, written into x, which is returned.
+
+    >>> import tenora
+    >>> x = tenora.tensor([2.0, -1.0])
+    >>> elu_(x, alpha=2.0) is x, x
+    (True, tensor([ 2.0000, -1.2642]))
+    """
     return elu(input, alpha, True)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017)."""
+    """max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017).
+
+    `input` has any shape and a floating dtype, the result the same. RuntimeError for an `alpha` of 0.
+
+    >>> import tenora
+    >>> celu(tenora.tensor([2.0, -1.0]), alpha=2.0)
+    tensor([ 2.0000, -0.7869])
+    """
     if alpha == 0:
         raise errors.OperationError(
             "[celu] alpha is wrong: got 0, expected a number other than 0. Use relu for the limit."
@@ -65,28 +98,61 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
-    """`celu`, written into x."""
+    """`celu`, written into x, which is returned.
+
+    >>> import tenora
+    >>> x = tenora.tensor([2.0, -1.0])
+    >>> celu_(x) is x, x
+    (True, tensor([ 2.0000, -0.6321]))
+    """
     return celu(input, alpha, True)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """Scaled elu whose fixed point is mean 0 and variance 1 (Klambauer et al. 2017)."""
+    """Scaled elu whose fixed point is mean 0 and variance 1 (Klambauer et al. 2017).
+
+    1.0507 x where positive, 1.7581 (e^x - 1) elsewhere. `input` has any shape and a floating dtype, the result the
+    same.
+
+    >>> import tenora
+    >>> selu(tenora.tensor([1.0, -1.0]))
+    tensor([ 1.0507, -1.1113])
+    """
     return input._selu_() if inplace else tenora_ops.selu(input)
 
 
 def selu_(input: Tensor) -> Tensor:
-    """`selu`, written into x."""
+    """`selu`, written into x, which is returned.
+
+    >>> import tenora
+    >>> x = tenora.tensor([1.0, -1.0])
+    >>> selu_(x) is x, x
+    (True, tensor([ 1.0507, -1.1113]))
+    """
     return selu(input, True)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where positive, negative_slope x elsewhere."""
+    """x where positive, negative_slope x elsewhere (Maas et al. 2013).
+
+    `input` has any shape and a floating dtype, the result the same. NotImplementedError for other dtypes.
+
+    >>> import tenora
+    >>> leaky_relu(tenora.tensor([2.0, -2.0]), 0.25).tolist()
+    [2.0, -0.5]
+    """
     arguments = (negative_slope,)
     return input._leaky_relu_(*arguments) if inplace else tenora_ops.leaky_relu(input, *arguments)
 
 
 def leaky_relu_(input: Tensor, negative_slope: float = 0.01) -> Tensor:
-    """`leaky_relu`, written into x."""
+    """`leaky_relu`, written into x, which is returned.
+
+    >>> import tenora
+    >>> x = tenora.tensor([2.0, -2.0])
+    >>> leaky_relu_(x, 0.25) is x, x.tolist()
+    (True, [2.0, -0.5])
+    """
     return leaky_relu(input, negative_slope, True)
 
 
@@ -97,7 +163,18 @@ def rrelu(
     training: bool = False,
     inplace: bool = False,
 ) -> Tensor:
-    """x where positive, elsewhere x times a random slope (Xu et al. 2015), the mean slope without `training`."""
+    """x where positive, elsewhere x times a random slope (Xu et al. 2015), the mean slope without `training`.
+
+    Slopes are drawn from [lower, upper), one for each element. `input` has any shape and a floating dtype, the
+    result the same. RuntimeError where `lower` exceeds `upper`.
+
+    >>> import tenora
+    >>> rrelu(tenora.tensor([2.0, -2.0]), 0.25, 0.75).tolist()
+    [2.0, -1.0]
+    >>> y = rrelu(tenora.full((100,), -1.0), 0.25, 0.75, training=True)
+    >>> bool(((y > -0.75) & (y <= -0.25)).all())
+    True
+    """
     if lower > upper:
         raise errors.OperationError(
             f"[rrelu] bounds: got lower {lower} above upper {upper}, expected lower <= upper."
@@ -108,12 +185,26 @@ def rrelu(
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
-    """`rrelu`, written into x."""
+    """`rrelu`, written into x, which is returned.
+
+    >>> import tenora
+    >>> x = tenora.tensor([2.0, -2.0])
+    >>> rrelu_(x, 0.25, 0.75) is x, x.tolist()
+    (True, [2.0, -1.0])
+    """
     return rrelu(input, lower, upper, training, True)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """min(max(x, min_val), max_val). ValueError where min_val exceeds max_val."""
+    """min(max(x, min_val), max_val), element by element (Collobert 2004).
+
+    `input` has any shape and a floating or whole dtype; the result has the same. ValueError where `min_val` exceeds
+    `max_val`; RuntimeError for a negative `min_val` with an unsigned dtype.
+
+    >>> import tenora
+    >>> hardtanh(tenora.tensor([-3.0, 0.5, 3.0])).tolist()
+    [-1.0, 0.5, 1.0]
+    """
     if min_val > max_val:
         raise errors.ArgumentValueError(
             f"[hardtanh] bounds: got min_val {min_val} above max_val {max_val}, expected min_val <= max_val. Swap them."
@@ -129,32 +220,74 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
-    """`hardtanh`, written into x."""
+    """`hardtanh`, written into x, which is returned.
+
+    >>> import tenora
+    >>> x = tenora.tensor([-3.0, 0.5, 3.0])
+    >>> hardtanh_(x, 0.0, 2.0) is x, x.tolist()
+    (True, [0.0, 0.5, 2.0])
+    """
     return hardtanh(input, min_val, max_val, True)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(x + 3, 0), 6) / 6."""
+    """min(max(x + 3, 0), 6) / 6, element by element (Howard et al. 2019).
+
+    `input` has any shape and a floating dtype, the result the same. NotImplementedError for other dtypes.
+
+    >>> import tenora
+    >>> hardsigmoid(tenora.tensor([-3.0, 0.0, 1.5, 4.0])).tolist()
+    [0.0, 0.5, 0.75, 1.0]
+    """
     return input._hardsigmoid_() if inplace else tenora_ops.hardsigmoid(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019)."""
+    """x min(max(x + 3, 0), 6) / 6, element by element (Howard et al. 2019).
+
+    `input` has any shape and a floating dtype, the result the same. NotImplementedError for other dtypes.
+
+    >>> import tenora
+    >>> hardswish(tenora.tensor([-3.0, 1.5, 4.0])).tolist()
+    [-0.0, 1.125, 4.0]
+    """
     return input._hardswish_() if inplace else tenora_ops.hardswish(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x tanh(log(1 + e^x)) (Misra 2019)."""
+    """x tanh(log(1 + e^x)), element by element (Misra 2019).
+
+    `input` has any shape and a floating dtype, the result the same. NotImplementedError for other dtypes.
+
+    >>> import tenora
+    >>> mish(tenora.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
     return input._mish_() if inplace else tenora_ops.mish(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x sigmoid(x), also called swish."""
+    """x sigmoid(x), element by element, also called swish (Hendrycks and Gimpel 2016; Ramachandran et al. 2017).
+
+    `input` has any shape and a floating or complex dtype, the result the same.
+
+    >>> import tenora
+    >>> silu(tenora.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
     return input._silu_() if inplace else tenora_ops.silu(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where x > threshold, value elsewhere."""
+    """x where x > threshold, value elsewhere.
+
+    `input` has any shape and a floating or whole dtype; the result has the same, and numbers are cut to whole ones
+    for it.
+
+    >>> import tenora
+    >>> threshold(tenora.tensor([1.0, 2.0, 3.0]), 1.5, -1.0).tolist()
+    [-1.0, 2.0, 3.0]
+    """
     if is_whole(input):
         kept = tenora_ops.gt(input, int(threshold))
         return _whole(input, tenora_ops.where(kept, input, int(value)), inplace)
@@ -163,12 +296,25 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
-    """`threshold`, written into x."""
+    """`threshold`, written into x, which is returned.
+
+    >>> import tenora
+    >>> x = tenora.tensor([1.0, 2.0, 3.0])
+    >>> threshold_(x, 1.5, -1.0) is x, x.tolist()
+    (True, [-1.0, 2.0, 3.0])
+    """
     return input._threshold_(threshold, value)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """x moved by lambd towards zero. RuntimeError where lambd is negative."""
+    """x moved by lambd towards zero, and 0 where it would cross it (Donoho 1995).
+
+    `input` has any shape and a floating dtype, the result the same. RuntimeError where `lambd` is negative.
+
+    >>> import tenora
+    >>> softshrink(tenora.tensor([-2.0, 0.25, 1.0])).tolist()
+    [-1.5, 0.0, 0.5]
+    """
     if lambd < 0:
         raise errors.OperationError(
             f"[softshrink] lambd: got {lambd}, expected 0 or more. Pass its absolute value."
@@ -206,14 +352,28 @@ def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """log(softmax(x)) without overflow; `dim` and `dtype` as in `softmax`."""
+    """log(softmax(x)) without overflow; `dim` and `dtype` as in `softmax`.
+
+    `input` has any shape, the result the same. IndexError for a `dim` that is not there.
+
+    >>> import tenora
+    >>> log_softmax(tenora.tensor([0.0, 1000.0]), 0).tolist()
+    [-1000.0, 0.0]
+    """
     if dim is None:
         dim = _implied_dim("log_softmax", input, _stacklevel)
     return tenora_ops.log_softmax(input, dim) if dtype is None else tenora_ops.log_softmax(input, dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """softmax(-x); `dim` and `dtype` as in `softmax`."""
+    """softmax(-x); `dim` and `dtype` as in `softmax`.
+
+    `input` has any shape, the result the same. IndexError for a `dim` that is not there.
+
+    >>> import tenora
+    >>> softmin(tenora.tensor([1.0, 2.0, 3.0]), 0)
+    tensor([0.6652, 0.2447, 0.0900])
+    """
     if dim is None:
         dim = _implied_dim("softmin", input, _stacklevel)
     return tenora_ops.softmin(input if dtype is None else input.to(dtype), dim)

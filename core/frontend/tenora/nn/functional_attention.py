@@ -141,8 +141,21 @@ def multi_head_attention_forward(
 ) -> tuple[Tensor, Tensor | None]:
     """Attention of `num_heads` heads over (L, N, E) or (L, E); the result and, if asked for, the weights.
 
-    Boolean masks are True where a query may not look. Weights are (N, L, S), averaged over heads, or (N, H, L, S).
-    RuntimeError for sizes that do not fit.
+    `query` (L, N, E), `key` and `value` (S, N, ...), all three without N for one sample; `in_proj_weight` (3 E, E) and
+    `in_proj_bias` (3 E), or three weights with `use_separate_proj_weight`; `out_proj_weight` (E, E). The result has the
+    shape of `query`. `attn_mask` (L, S) or (N H, L, S), `key_padding_mask` (N, S): boolean masks are True where a query
+    may not look, floating ones are added to the scores. Weights are (N, L, S), averaged over heads, or (N, H, L, S).
+    Formula: Vaswani et al. 2017. RuntimeError for sizes that do not fit, AssertionError for other numbers of dimensions
+    and for an E that is not `embed_dim_to_check` or no multiple of `num_heads`.
+
+    >>> import tenora
+    >>> x, eye = tenora.eye(2).unsqueeze(1), tenora.eye(2)  # (L, N, E) = (2, 1, 2)
+    >>> first_only = tenora.tensor([[False, True], [False, True]])
+    >>> out, weights = multi_head_attention_forward(
+    ...     x, x, x, 2, 1, tenora.cat([eye, eye, eye]), None, None, None, False, 0.0, eye, None, attn_mask=first_only
+    ... )
+    >>> out.shape, weights.tolist()
+    (tenora.Size([2, 1, 2]), [[[1.0, 0.0], [1.0, 0.0]]])
     """
     alone = query.ndim == 2
     query, key, value, key_padding_mask = _with_batch(query, key, value, key_padding_mask)

@@ -39,7 +39,16 @@ def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, b
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes whole channels of (N, C, L) or (C, L). RuntimeError for other ranks."""
+    """Zeroes whole channels of (N, C, L) or (C, L) and scales the others by `1 / (1 - p)` (Tompson et al. 2015).
+
+    The result has the shape of `input` and is it without `training`. ValueError unless `p` lies between 0 and 1,
+    RuntimeError for other numbers of dimensions.
+
+    >>> import tenora
+    >>> y = dropout1d(tenora.ones(2, 8, 5), 0.5)
+    >>> y.unique().tolist(), bool((y.amin(2) == y.amax(2)).all())  # a channel is zero, or doubled, as a whole
+    ([0.0, 2.0], True)
+    """
     if input.ndim not in (2, 3):
         raise errors.OperationError(
             f"[dropout1d] input: got {input.ndim} dimensions, expected 2 or 3, (N, C, L). Reshape it."
@@ -48,17 +57,44 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes whole channels of (N, C, H, W); three dimensions are read as (N, C, L), as in PyTorch."""
+    """Zeroes whole channels of (N, C, H, W) and scales the others by `1 / (1 - p)` (Tompson et al. 2015).
+
+    Three dimensions are read as (N, C, L), as in PyTorch. The result has the shape of `input` and is it without
+    `training`. ValueError unless `p` lies between 0 and 1.
+
+    >>> import tenora
+    >>> y = dropout2d(tenora.ones(2, 8, 3, 3), 0.5)
+    >>> y.unique().tolist(), bool((y.flatten(2).amin(2) == y.flatten(2).amax(2)).all())
+    ([0.0, 2.0], True)
+    """
     return _channels("dropout2d", input, p, training, inplace, True)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W) and scales the others (Tompson et al. 2015).
+
+    The factor is `1 / (1 - p)`. The result has the shape of `input` and is it without `training`. ValueError unless `p`
+    lies between 0 and 1.
+
+    >>> import tenora
+    >>> y = dropout3d(tenora.ones(8, 2, 3, 3), 0.5)
+    >>> y.unique().tolist(), bool((y.flatten(1).amin(1) == y.flatten(1).amax(1)).all())
+    ([0.0, 2.0], True)
+    """
     return _channels("dropout3d", input, p, training, inplace, input.ndim != 4)
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps the mean and variance of standard normal input (Klambauer et al. 2017)."""
+    """Dropout that keeps the mean and variance of standard normal input (Klambauer et al. 2017).
+
+    What is dropped becomes -1.7581, then all is scaled and moved. The result has the shape of `input` and is it without
+    `training`. ValueError unless `p` lies between 0 and 1.
+
+    >>> import tenora
+    >>> y = alpha_dropout(tenora.randn(100000), 0.3, training=True)
+    >>> bool(y.mean().abs() < 0.05 and (y.var() - 1).abs() < 0.05)
+    True
+    """
     need_probability("alpha_dropout", p)
     if not training:
         return input
@@ -69,7 +105,15 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """`alpha_dropout` of whole channels (N, C, ...)."""
+    """`alpha_dropout` of whole channels (N, C, ...) (Klambauer et al. 2017).
+
+    The result has the shape of `input` and is it without `training`. ValueError unless `p` lies between 0 and 1.
+
+    >>> import tenora
+    >>> y = feature_alpha_dropout(tenora.zeros(2, 8, 5), 0.5, training=True)
+    >>> len(y.unique()), bool((y.amin(2) == y.amax(2)).all())
+    (2, True)
+    """
     need_probability("feature_alpha_dropout", p)
     if not training:
         return input

@@ -81,7 +81,15 @@ def embedding_bag(
 ) -> Tensor:
     """Sum, mean or maximum of the rows that each bag of indices names; 0 for an empty bag.
 
-    `input` (B, N): every row is a bag; (N): bags start at `offsets`. Gradients are dense, whatever `sparse` says.
+    `input` (B, N): every row is a bag; (N): bags start at `offsets` (B), with the end of the last one too where
+    `include_last_offset`. `weight` (rows, features); the result (B, features). `per_sample_weights`, of the size of
+    `input`, multiply the rows of a sum; `padding_idx` is left out of every bag; rows longer than `max_norm` are
+    scaled in `weight` itself. Gradients are dense, whatever `sparse` says.
+
+    >>> import tenora
+    >>> table = tenora.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+    >>> embedding_bag(tenora.tensor([0, 2, 1]), table, tenora.tensor([0, 2]), mode="sum").tolist()
+    [[6.0, 8.0], [3.0, 4.0]]
     """
     if max_norm is not None:
         _bound(weight, input, max_norm, norm_type)

@@ -14,7 +14,14 @@ from .functional_loss import cross_entropy
 
 @dataclass
 class LinearCrossEntropyOptions:
-    """How PyTorch splits the computation to save memory. tenora takes the options and computes in one piece."""
+    """How PyTorch splits the computation to save memory. tenora takes the options and computes in one piece.
+
+    >>> import tenora
+    >>> options = LinearCrossEntropyOptions(batch_chunk_size=1)
+    >>> x, weight, target = tenora.ones(2, 3), tenora.eye(3), tenora.tensor([0, 2])
+    >>> linear_cross_entropy(x, weight, target, options=options) == linear_cross_entropy(x, weight, target)
+    tensor(True)
+    """
 
     allow_retain_graph: bool = False
     batch_chunk_size: int | None = None
