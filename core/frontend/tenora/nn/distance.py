@@ -34,7 +34,14 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    """The `p`-norm of x1 - x2 + `eps` along the last dim."""
+    """The `p`-norm of x1 - x2 + `eps` along the last dim.
+
+    Inputs (N, D) or (D), which broadcast; the result (N) or (), with a last dim of 1 where `keepdim`.
+
+    >>> import tenora
+    >>> round(tenora.nn.PairwiseDistance()(tenora.tensor([[3.0, 4.0]]), tenora.zeros(1, 2)).item(), 4)
+    5.0
+    """
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -52,6 +59,12 @@ class Bilinear(Module):
 
     Shapes: inputs (*, in1_features) and (*, in2_features), weight (out_features, in1_features, in2_features), output
     (*, out_features). All start uniform in [-1/sqrt(in1_features), 1/sqrt(in1_features)].
+
+    ValueError unless `in1_features` is positive.
+
+    >>> import tenora
+    >>> tenora.nn.Bilinear(3, 4, 2)(tenora.zeros(5, 3), tenora.zeros(5, 4)).shape
+    tenora.Size([5, 2])
     """
 
     bias: Tensor | None

@@ -99,7 +99,17 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Absolute differences: their mean (weighted where a weight is given), sum or list."""
+    """Absolute differences: their mean (weighted where a weight is given), sum or list.
+
+    `input` and `target` broadcast, with a warning where their shapes differ; `weight` has the shape of `input`. The
+    result is one number, or with reduction 'none' the broadcast shape. ValueError for another reduction or size of
+    `weight`.
+
+    >>> import tenora
+    >>> x, y = tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])
+    >>> l1_loss(x, y).item(), l1_loss(x, y, reduction="none").tolist()
+    (1.0, [0.0, 2.0])
+    """
     reduction = _reduction(size_average, reduce, reduction)
     _warn_of_broadcasting("l1_loss", input, target)
     if weight is None and (input.is_complex() or target.is_complex()):
@@ -116,7 +126,15 @@ def huber_loss(
     delta: float = 1.0,
     weight: Tensor | None = None,
 ) -> Tensor:
-    """Half squares up to `delta`, delta (|x - y| - delta / 2) beyond (Huber 1964)."""
+    """Half squares up to `delta`, delta (|x - y| - delta / 2) beyond (Huber 1964).
+
+    `input` and `target` broadcast, with a warning where their shapes differ; `weight` has the shape of `input`. The
+    result is one number, or with reduction 'none' the broadcast shape. RuntimeError unless `delta` is positive.
+
+    >>> import tenora
+    >>> huber_loss(tenora.tensor([1.0, 3.0]), tenora.zeros(2), reduction="none").tolist()
+    [0.5, 2.5]
+    """
     if delta <= 0:
         raise errors.OperationError(
             f"[huber_loss] delta: got {delta}, expected more than 0. Choose a positive number."
@@ -136,7 +154,15 @@ def smooth_l1_loss(
     reduction: str = "mean",
     beta: float = 1.0,
 ) -> Tensor:
-    """Squares / (2 beta) up to `beta`, |x - y| - beta / 2 beyond; beta 0 is `l1_loss`."""
+    """Squares / (2 beta) up to `beta`, |x - y| - beta / 2 beyond (Girshick 2015); beta 0 is `l1_loss`.
+
+    `input` and `target` broadcast, with a warning where their shapes differ. The result is one number, or with
+    reduction 'none' the broadcast shape. RuntimeError for a negative `beta`.
+
+    >>> import tenora
+    >>> smooth_l1_loss(tenora.tensor([1.0, 3.0]), tenora.zeros(2), reduction="none", beta=2.0).tolist()
+    [0.25, 2.0]
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if beta < 0:
         raise errors.OperationError(
@@ -177,8 +203,13 @@ def binary_cross_entropy(
 ) -> Tensor:
     """-(y log x + (1 - y) log(1 - x)) for probabilities x; ValueError unless the sizes are equal.
 
-    Logarithms are kept at -100 or more. RuntimeError where an element lies outside [0, 1]; on devices other than the
-    host, where looking would wait for the device, such elements give NaN.
+    The result is one number, or with reduction 'none' the shape of `input`; `weight` broadcasts to it. Logarithms
+    are kept at -100 or more. RuntimeError where an element lies outside [0, 1]; on devices other than the host,
+    where looking would wait for the device, such elements give NaN.
+
+    >>> import tenora
+    >>> round(binary_cross_entropy(tenora.tensor([0.5, 0.5]), tenora.tensor([1.0, 0.0])).item(), 4)
+    0.6931
     """
     reduction = _reduction(size_average, reduce, reduction)
     _check_sizes("binary_cross_entropy", input, target)
@@ -215,7 +246,17 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """target (log target - input) for log-probabilities `input`; `batchmean` divides the sum by the first size."""
+    """target (log target - input) for log-probabilities `input` (Kullback and Leibler 1951).
+
+    `input` and `target` (logarithms too with `log_target`) broadcast. The result is one number, or with reduction
+    'none' the broadcast shape; 'batchmean' divides the sum by the first size, which is the divergence of a batch,
+    'mean' by all elements. ValueError for another reduction.
+
+    >>> import tenora
+    >>> p, q = tenora.tensor([[0.5, 0.5]]), tenora.tensor([[0.25, 0.75]])
+    >>> round(kl_div(p.log(), q, reduction="batchmean").item(), 4)
+    0.1308
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if reduction != "batchmean":
         return tenora_ops.kl_div(input, target, reduction, log_target=log_target)
@@ -231,9 +272,15 @@ def gaussian_nll_loss(
     eps: float = 1e-6,
     reduction: str = "mean",
 ) -> Tensor:
-    """(log var + (x - y)^2 / var) / 2; `var` has the size of input, or misses or broadcasts one dim.
+    """(log var + (x - y)^2 / var) / 2, plus log(2 pi) / 2 where `full` (Nix and Weigend 1994).
 
+    `input` and `target` have one size; `var` has it too, or misses the last dim, or is 1 in one dim, or is one
+    number, and is kept at `eps` or more. The result is one number, or with reduction 'none' the size of `input`.
     ValueError for a negative variance or one of another size.
+
+    >>> import tenora
+    >>> gaussian_nll_loss(tenora.tensor([1.0, 2.0]), tenora.tensor([1.0, 0.0]), tenora.ones(2)).item()
+    1.0
     """
     variance = tenora_ops.full_like(input, var) if isinstance(var, int | float) else var
     if variance.shape != input.shape:
@@ -265,7 +312,17 @@ def triplet_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm (Balntas et al. 2016)."""
+    """max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm (Balntas et al. 2016).
+
+    Vectors (N, D) or (D), which broadcast; the norm is that of `pairwise_distance`, with its `eps`; with `swap` the
+    nearer of anchor and positive stands against the negative. The result is one number, or with reduction 'none'
+    (N). ValueError unless `margin` is positive.
+
+    >>> import tenora
+    >>> anchor, near, far = tenora.zeros(1, 2), tenora.tensor([[3.0, 4.0]]), tenora.tensor([[0.0, 4.5]])
+    >>> round(triplet_margin_loss(anchor, near, far).item(), 4)
+    1.5
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise errors.ArgumentValueError(
@@ -286,7 +343,18 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """`triplet_margin_loss` with a distance of one's own, `pairwise_distance` unless given."""
+    """`triplet_margin_loss` with a distance of one's own, `pairwise_distance` unless given (Balntas et al. 2016).
+
+    `distance_function` takes two of the tensors and returns (N); the result is one number, or with reduction 'none'
+    (N). ValueError unless `margin` is positive, RuntimeError for tensors of different numbers of dimensions.
+
+    >>> import tenora
+    >>> anchor, near, far = tenora.zeros(1, 2), tenora.tensor([[3.0, 4.0]]), tenora.tensor([[0.0, 4.5]])
+    >>> def largest(a, b):
+    ...     return (a - b).abs().amax(-1)
+    >>> triplet_margin_with_distance_loss(anchor, near, far, distance_function=largest).item()
+    0.5
+    """
     op = "triplet_margin_with_distance_loss"
     if margin <= 0:
         raise errors.ArgumentValueError(
@@ -314,7 +382,15 @@ def multi_margin_loss(
     reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The mean over other classes of max(0, margin - x[target] + x)^p; ValueError unless p is 1 or 2."""
+    """The mean over classes of max(0, margin - x[target] + x)^p, the target's own left out (Weston and Watkins 1999).
+
+    `input` (N, C) or (C), `target` class numbers (N) or one; `weight` (C). The result is one number, or with reduction
+    'none' (N). ValueError unless `p` is 1 or 2.
+
+    >>> import tenora
+    >>> round(multi_margin_loss(tenora.tensor([[0.5, 0.25, 1.0]]), tenora.tensor([2])).item(), 4)
+    0.25
+    """
     reduction = _reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise errors.ArgumentValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
@@ -343,8 +419,15 @@ def ctc_loss(
 ) -> Tensor:
     """-log of the likelihood of label sequences (Graves et al. 2006); `mean` divides by the lengths of the labels.
 
-    `log_probs` (T, N, C) or (T, C); `targets` (N, S), or all labels in one row; lengths as tensors or sequences.
-    The gradient is that of `log_probs` themselves (PyTorch's counts on a log_softmax before it; the sum is the same).
+    `log_probs` (T, N, C) or (T, C); `targets` (N, S), or all labels in one row; lengths as tensors or sequences (N).
+    The result is one number, or with reduction 'none' (N). `zero_infinity` makes losses of labels that do not fit 0.
+    The gradient is that of `log_probs` themselves (PyTorch's counts on a log_softmax before it; the sum is the
+    same). TypeError for lengths that are neither tensor nor whole numbers.
+
+    >>> import tenora
+    >>> scores = tenora.log_softmax(tenora.zeros(3, 1, 2), 2)  # three frames, in each label 1 or the blank 0
+    >>> round(ctc_loss(scores, tenora.tensor([[1]]), [3], [1]).item(), 4)
+    0.2877
     """
     frames, labels = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
     _need_tensors("ctc_loss", log_probs=log_probs, targets=targets)

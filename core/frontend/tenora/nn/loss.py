@@ -67,6 +67,14 @@ class NLLLoss(WeightedLoss):
     """Negative log-likelihood of class numbers under log-probabilities.
 
     `input` (N, C, ...), `target` (N, ...) int64; `weight` (C) is a buffer; entries of `ignore_index` do not count.
+
+    The result is one number, or with reduction 'none' the shape of `target`; the mean is weighted. ValueError for
+    another reduction.
+
+    >>> import tenora
+    >>> scores = tenora.tensor([[-1.0, -2.0], [-3.0, -4.0]])
+    >>> tenora.nn.NLLLoss()(scores, tenora.tensor([1, 0])).item()
+    2.5
     """
 
     def __init__(
@@ -119,7 +127,15 @@ class CrossEntropyLoss(WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """An old name of `NLLLoss`; a FutureWarning says so."""
+    """An old name of `NLLLoss`; a FutureWarning says so.
+
+    >>> import tenora, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     loss = tenora.nn.NLLLoss2d()
+    >>> loss(tenora.full((1, 2, 2, 2), -0.5), tenora.zeros(1, 2, 2, dtype=tenora.int64)).item()
+    0.5
+    """
 
     def __init__(
         self,

@@ -23,7 +23,15 @@ class L1Loss(Loss):
 
 
 class SmoothL1Loss(Loss):
-    """Squares / (2 `beta`) up to `beta`, |x - y| - `beta` / 2 beyond."""
+    """Squares / (2 `beta`) up to `beta`, |x - y| - `beta` / 2 beyond (Girshick 2015).
+
+    Shapes broadcast; the result is one number, or with reduction 'none' the broadcast shape. RuntimeError, when called,
+    for a negative `beta`.
+
+    >>> import tenora
+    >>> tenora.nn.SmoothL1Loss()(tenora.tensor([1.0, 3.0]), tenora.zeros(2)).item()
+    1.5
+    """
 
     def __init__(
         self,
@@ -41,7 +49,15 @@ class SmoothL1Loss(Loss):
 
 
 class HuberLoss(Loss):
-    """Half squares up to `delta`, `delta` (|x - y| - `delta` / 2) beyond (Huber 1964)."""
+    """Half squares up to `delta`, `delta` (|x - y| - `delta` / 2) beyond (Huber 1964).
+
+    Shapes broadcast; the result is one number, or with reduction 'none' the broadcast shape. RuntimeError, when called,
+    unless `delta` is positive.
+
+    >>> import tenora
+    >>> tenora.nn.HuberLoss(delta=2.0)(tenora.tensor([1.0, 3.0]), tenora.zeros(2)).item()
+    2.25
+    """
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -66,7 +82,16 @@ class BCELoss(WeightedLoss):
 
 
 class BCEWithLogitsLoss(WeightedLoss):
-    """Binary cross entropy of sigmoid(input), without overflow; `weight` and `pos_weight` are buffers."""
+    """Binary cross entropy of sigmoid(input), without overflow; `weight` and `pos_weight` are buffers.
+
+    `input` and `target` have one size, `weight` and `pos_weight` broadcast to it; the result is one number, or with
+    reduction 'none' that size. ValueError for different sizes.
+
+    >>> import tenora
+    >>> loss = tenora.nn.BCEWithLogitsLoss(pos_weight=tenora.tensor([2.0]))
+    >>> round(loss(tenora.zeros(3, 1), tenora.ones(3, 1)).item(), 4)
+    1.3863
+    """
 
     pos_weight: Tensor | None
 
@@ -89,7 +114,16 @@ class BCEWithLogitsLoss(WeightedLoss):
 
 
 class KLDivLoss(Loss):
-    """Kullback-Leibler divergence of log-probabilities; `reduction` may be 'batchmean'."""
+    """Kullback-Leibler divergence of log-probabilities; `reduction` may be 'batchmean' (Kullback and Leibler 1951).
+
+    Shapes broadcast; the result is one number, or with reduction 'none' the broadcast shape; 'mean' divides by all
+    elements, 'batchmean' by the first size alone.
+
+    >>> import tenora
+    >>> p, q = tenora.tensor([[0.5, 0.5]]), tenora.tensor([[0.25, 0.75]])
+    >>> round(tenora.nn.KLDivLoss(reduction="batchmean")(p.log(), q).item(), 4)
+    0.1308
+    """
 
     reductions = ("none", "mean", "sum", "batchmean")
 
@@ -109,7 +143,15 @@ class KLDivLoss(Loss):
 
 
 class PoissonNLLLoss(Loss):
-    """Likelihood of counts under a Poisson distribution whose rate, or its logarithm, is the input."""
+    """Likelihood of counts under a Poisson distribution whose rate, or its logarithm, is the input.
+
+    e^x - y x with `log_input`, else x - y log(x + `eps`); `full` adds Stirling's approximation of log y! where y > 1.
+    Shapes broadcast; the result is one number, or with reduction 'none' the broadcast shape.
+
+    >>> import tenora
+    >>> tenora.nn.PoissonNLLLoss()(tenora.zeros(2), tenora.tensor([1.0, 3.0])).item()
+    1.0
+    """
 
     def __init__(
         self,
@@ -133,7 +175,15 @@ class PoissonNLLLoss(Loss):
 
 
 class GaussianNLLLoss(Loss):
-    """Likelihood under normal distributions of given mean and variance (Nix and Weigend 1994)."""
+    """Likelihood under normal distributions of given mean and variance (Nix and Weigend 1994).
+
+    (log var + (x - y)^2 / var) / 2, plus log(2 pi) / 2 where `full`; shapes and errors as in
+    `nn.functional.gaussian_nll_loss`.
+
+    >>> import tenora
+    >>> tenora.nn.GaussianNLLLoss()(tenora.tensor([1.0, 2.0]), tenora.tensor([1.0, 0.0]), tenora.ones(2)).item()
+    1.0
+    """
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
@@ -146,7 +196,14 @@ class GaussianNLLLoss(Loss):
 
 
 class SoftMarginLoss(Loss):
-    """log(1 + e^(-y x)) for targets 1 and -1."""
+    """log(1 + e^(-y x)) for targets 1 and -1.
+
+    Shapes broadcast; the result is one number, or with reduction 'none' the broadcast shape.
+
+    >>> import tenora
+    >>> round(tenora.nn.SoftMarginLoss()(tenora.zeros(2), tenora.tensor([1.0, -1.0])).item(), 4)
+    0.6931
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
@@ -154,7 +211,15 @@ class SoftMarginLoss(Loss):
 
 
 class HingeEmbeddingLoss(Loss):
-    """x where the target is 1, max(0, `margin` - x) where it is -1."""
+    """x where the target is 1, max(0, `margin` - x) where it is -1.
+
+    Shapes broadcast; the result is one number, or with reduction 'none' the broadcast shape.
+
+    >>> import tenora
+    >>> loss = tenora.nn.HingeEmbeddingLoss(reduction="none")
+    >>> loss(tenora.tensor([0.5, 0.25]), tenora.tensor([1.0, -1.0])).tolist()
+    [0.5, 0.75]
+    """
 
     def __init__(
         self,
@@ -172,7 +237,16 @@ class HingeEmbeddingLoss(Loss):
 
 
 class MarginRankingLoss(Loss):
-    """max(0, -y (a - b) + `margin`)."""
+    """max(0, -y (a - b) + `margin`).
+
+    a and b are to be ordered, y is 1 where a ought to be larger and -1 where b. Shapes broadcast; the result is one
+    number, or with reduction 'none' the broadcast shape.
+
+    >>> import tenora
+    >>> loss = tenora.nn.MarginRankingLoss(margin=0.5, reduction="none")
+    >>> loss(tenora.tensor([2.0, 1.0]), tenora.tensor([1.0, 2.0]), tenora.tensor([1.0, 1.0])).tolist()
+    [0.0, 1.5]
+    """
 
     def __init__(
         self,

@@ -14,7 +14,15 @@ from .loss import Loss
 
 
 class CosineEmbeddingLoss(Loss):
-    """1 - cos where the target is 1, max(0, cos - `margin`) where it is -1."""
+    """1 - cos where the target is 1, max(0, cos - `margin`) where it is -1.
+
+    Inputs (N, D) with targets (N), or (D) with one; the result is one number, or with reduction 'none' (N).
+
+    >>> import tenora
+    >>> a, b = tenora.tensor([[1.0, 0.0]]), tenora.tensor([[0.0, 1.0]])
+    >>> tenora.nn.CosineEmbeddingLoss()(a, b, tenora.tensor([1.0])).item()
+    1.0
+    """
 
     def __init__(
         self,
@@ -32,7 +40,15 @@ class CosineEmbeddingLoss(Loss):
 
 
 class MultiMarginLoss(Loss):
-    """The mean over other classes of max(0, `margin` - x[target] + x)^`p`; `weight` is a buffer."""
+    """The mean over classes of max(0, `margin` - x[target] + x)^`p` but the target's (Weston and Watkins 1999).
+
+    `input` (N, C) or (C), `target` class numbers (N) or one; `weight` (C) is a buffer. The result is one number, or
+    with reduction 'none' (N). ValueError unless `p` is 1 or 2, and for a weight with more than one dim.
+
+    >>> import tenora
+    >>> round(tenora.nn.MultiMarginLoss()(tenora.tensor([[0.5, 0.25, 1.0]]), tenora.tensor([2])).item(), 4)
+    0.25
+    """
 
     weight: Tensor | None
 
@@ -65,7 +81,16 @@ class MultiMarginLoss(Loss):
 
 
 class MultiLabelMarginLoss(Loss):
-    """Hinge of labels against all other classes; labels end at the first -1."""
+    """Hinge of labels against all other classes; labels end at the first -1.
+
+    The sum over labels i and other classes j of max(0, 1 - x[i] + x[j]), divided by C. `input` (N, C) or (C), `target`
+    int64 of the same shape; the result is one number, or with reduction 'none' (N).
+
+    >>> import tenora
+    >>> x, labels = tenora.tensor([[0.0, 0.5, 1.0, 0.25]]), tenora.tensor([[2, 1, -1, 0]])
+    >>> tenora.nn.MultiLabelMarginLoss()(x, labels).item()
+    0.375
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` (N, C) against labels (N, C)."""
@@ -73,7 +98,15 @@ class MultiLabelMarginLoss(Loss):
 
 
 class MultiLabelSoftMarginLoss(Loss):
-    """Binary cross entropy of each class, their mean; `weight` is a buffer."""
+    """Binary cross entropy of each class, their mean; `weight` is a buffer.
+
+    `input` scores and `target` of 0 and 1, both (N, C) or (C), `weight` (C); the result is one number, or with
+    reduction 'none' (N).
+
+    >>> import tenora
+    >>> round(tenora.nn.MultiLabelSoftMarginLoss()(tenora.zeros(1, 2), tenora.tensor([[1.0, 0.0]])).item(), 4)
+    0.6931
+    """
 
     weight: Tensor | None
 
@@ -93,7 +126,16 @@ class MultiLabelSoftMarginLoss(Loss):
 
 
 class TripletMarginLoss(Loss):
-    """max(0, |anchor - positive| - |anchor - negative| + `margin`) in the `p`-norm (Balntas et al. 2016)."""
+    """max(0, |anchor - positive| - |anchor - negative| + `margin`) in the `p`-norm (Balntas et al. 2016).
+
+    Vectors (N, D) or (D), which broadcast; the result is one number, or with reduction 'none' (N). ValueError unless
+    `margin` is positive.
+
+    >>> import tenora
+    >>> anchor, near, far = tenora.zeros(1, 2), tenora.tensor([[3.0, 4.0]]), tenora.tensor([[0.0, 4.5]])
+    >>> round(tenora.nn.TripletMarginLoss()(anchor, near, far).item(), 4)
+    1.5
+    """
 
     def __init__(
         self,
@@ -123,7 +165,18 @@ class TripletMarginLoss(Loss):
 
 
 class TripletMarginWithDistanceLoss(Loss):
-    """`TripletMarginLoss` with a distance of one's own, `PairwiseDistance` unless given."""
+    """`TripletMarginLoss` with a distance of one's own, `PairwiseDistance` unless given (Balntas et al. 2016).
+
+    `distance_function` takes two of the tensors and returns (N); the result is one number, or with reduction 'none'
+    (N). ValueError unless `margin` is positive.
+
+    >>> import tenora
+    >>> def largest(a, b):
+    ...     return (a - b).abs().amax(-1)
+    >>> loss = tenora.nn.TripletMarginWithDistanceLoss(distance_function=largest)
+    >>> loss(tenora.zeros(1, 2), tenora.tensor([[3.0, 4.0]]), tenora.tensor([[0.0, 4.5]])).item()
+    0.5
+    """
 
     def __init__(
         self,
