@@ -35,9 +35,7 @@ WHOLE = ("bool", *INTEGERS)
 KERNELS = ("bool", "uint8", *SIGNED)  # of which PyTorch has most kernels
 #: What differs, by op and dtype.
 LISTED: dict[tuple[str, str], str] = {
-    **each([f"lp_pool{n}d" for n in (1, 2, 3)] + ["bilinear"], WHOLE, NO_WHOLE),
-    **each([f"max_pool{n}d_with_indices" for n in (1, 2, 3)], KERNELS[1:], NO_WHOLE),
-    **each([f"avg_pool{n}d" for n in (1, 2, 3)], ["int64"], NO_WHOLE),
+    **each(["bilinear"], WHOLE, NO_WHOLE),
     **each(["softmax", "log_softmax", "randn", "normal_size"], WHOLE, ONLY_EMPTY),
     **each(["softmin"], KERNELS[1:], ONLY_EMPTY),
     **each(["unfold", "fold"], ["bool"], "PyTorch moves bool, and no whole numbers"),

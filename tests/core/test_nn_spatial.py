@@ -156,7 +156,7 @@ def test_initial_values_follow_the_fan_in() -> None:
         ),
         (lambda: tenora.nn.Conv2d(3, 4, 3)(tenora.ones(8, 8)), RuntimeError, "rank of input"),
         (lambda: tenora.nn.MaxPool2d(2, padding=2)(tenora.ones(1, 1, 4, 4)), RuntimeError, "at most half"),
-        (lambda: tenora.nn.AvgPool2d(2)(tenora.ones(1, 1, 4, 4).long()), RuntimeError, "floating"),
+        (lambda: tenora.nn.AvgPool2d(2)(tenora.ones(1, 1, 4, 4).int()), RuntimeError, "floating"),
         (lambda: tenora.nn.ReflectionPad1d(3)(tenora.ones(1, 3)), RuntimeError, "too large"),
         (lambda: tenora.nn.Upsample(size=4, mode="cubic")(tenora.ones(1, 1, 3)), NotImplementedError, "mode"),
         (lambda: tenora.nn.functional.interpolate(tenora.ones(1, 1, 3)), ValueError, "exactly one"),

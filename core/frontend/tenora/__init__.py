@@ -72,6 +72,7 @@ from .creation import (
 from .defaults import get_default_device, get_default_dtype, set_default_device, set_default_dtype
 from .formatting import set_printoptions
 from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
+from .nn.functional import avg_pool1d
 from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .sharing import asarray, from_dlpack, from_numpy, frombuffer, to_dlpack

@@ -34,6 +34,10 @@ def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: 
             f"[{name}] wrong number of dimensions: got shape {tuple(x.shape)}, expected (N, C, ...) or (C, ...) with "
             f"{n} spatial dims. Reshape it."
         )
+    if not x.dtype.is_floating_point:
+        raise errors.NotImplementedOperationError(
+            f"[{name}] dtype not supported: got {x.dtype}, expected a floating type. Cast with .to(tenora.float32)."
+        )
     need_size_or_ratio(name, output_size, output_ratio)
     kernel = [int(k) for k in _each(name, "kernel_size", kernel_size, n)]
     spatial = list(x.shape[-n:])

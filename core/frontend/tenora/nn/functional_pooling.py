@@ -1,4 +1,8 @@
-"""Pooling under PyTorch's names: `return_indices` chooses the form with positions, None in a size keeps a dim."""
+"""Pooling under PyTorch's names: `return_indices` chooses the form with positions, None in a size keeps a dim.
+
+Whole numbers are pooled exactly: the maximum of each dtype but bool (PyTorch has kernels for some), means of int64, cut
+towards zero as in PyTorch, and power means by way of floating numbers.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any
 
 import tenora_ops
 from tenora_dispatch import errors
-from tenora_engine import Tensor, float64
+from tenora_engine import Tensor, float64, int64, uint64
 
 from .functional_activation import is_whole
 
@@ -15,9 +19,17 @@ Sizes = int | list[int] | tuple[int, ...]
 OptionalSizes = int | None | list[int | None] | tuple[int | None, ...]
 
 
+def _comparable(input: Tensor) -> Tensor:
+    """Floating numbers in the order of whole ones: ranks for those that float64 does not tell apart."""
+    if input.dtype not in (int64, uint64):
+        return tenora_ops.cast(input, float64)
+    ranks = tenora_ops.unique(input, return_inverse=True)[1]
+    return tenora_ops.cast(ranks, float64)
+
+
 def _whole_pool(with_indices: Any, dims: int, input: Tensor, where: Any) -> tuple[Tensor, Tensor]:
-    """Of whole numbers: compared in float64, then read at the places that were found."""
-    places = with_indices(tenora_ops.cast(input, float64), *where)[1]
+    """Of whole numbers: their order is looked at, and the elements are read at the places that were found."""
+    places = with_indices(_comparable(input), *where)[1]
     flat = tenora_ops.flatten(input, -dims, -1)
     values = tenora_ops.gather(flat, -1, tenora_ops.flatten(places, -dims, -1))
     return tenora_ops.reshape(values, places.shape), places
@@ -42,11 +54,141 @@ def _max_pool(dims: int) -> Any:
             return found if return_indices else found[0]
         return (with_indices if return_indices else values)(input, *where)
 
-    return _named(
-        max_pool,
-        f"max_pool{dims}d",
-        "The largest element of each window; with `return_indices` also its position in the flattened spatial dims.",
+    def max_pool_with_indices(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        dilation: Sizes = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:
+        return max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+    text = "The largest element of each window; with `return_indices` also its position in the flattened spatial dims."
+    return (
+        _named(max_pool, f"max_pool{dims}d", text),
+        _named(
+            max_pool_with_indices,
+            f"max_pool{dims}d_with_indices",
+            f"`max_pool{dims}d`, always with positions.",
+        ),
     )
+
+
+def _whole_sums(dims: int, input: Tensor, window: Any, padding: Any, ceil_mode: bool) -> Tensor:
+    """The sum of each window of an int64 tensor, which wraps; halves of 32 bits have exact sums in float64."""
+    pool = getattr(tenora_ops, f"avg_pool{dims}d")
+    low = tenora_ops.bitwise_and(input, 0xFFFFFFFF)
+    high = tenora_ops.bitwise_right_shift(input, 32)
+    sums = [
+        tenora_ops.cast(pool(tenora_ops.cast(half, float64), *window, padding, ceil_mode, True, 1), int64)
+        for half in (low, high)
+    ]
+    return tenora_ops.add(sums[0], tenora_ops.bitwise_left_shift(sums[1], 32))
+
+
+def _whole_counts(
+    dims: int, input: Tensor, window: Any, padding: Any, ceil_mode: bool, include_pad: bool
+) -> Tensor:
+    """How many elements each window has, padding among them or not; what `ceil_mode` adds is none."""
+    ones = tenora_ops.ones(input.shape, dtype=int64, device=input.device)
+    if not include_pad:
+        return _whole_sums(dims, ones, window, padding, ceil_mode)
+    edges = [padding] * dims if isinstance(padding, int) else list(padding) * (dims // len(padding))
+    around = [edge for edge in reversed(edges) for _ in range(2)]
+    return _whole_sums(dims, tenora_ops.pad(ones, around, "constant", 1), window, 0, ceil_mode)
+
+
+def _whole_average(
+    dims: int,
+    input: Tensor,
+    window: tuple[Sizes, Sizes | None],
+    padding: Sizes,
+    ceil_mode: bool,
+    include_pad: bool,
+    divisor: int | None,
+) -> Tensor:
+    """The means of an int64 tensor, cut towards zero."""
+    sums = _whole_sums(dims, input, window, padding, ceil_mode)
+    by: Any = divisor
+    if by is None:
+        by = _whole_counts(dims, input, window, padding, ceil_mode, include_pad)
+        for dim in range(-dims, 0):  # a last window beyond the input may be in the count alone
+            by = tenora_ops.narrow(by, dim, 0, sums.shape[dim])
+    return tenora_ops.div(sums, by, rounding_mode="trunc")
+
+
+def _in_two_dims(sizes: Any, other: int) -> Any:
+    """A size of one dim for a row of that length: `other` for the dim before it."""
+    return None if sizes is None else [other, *(sizes if isinstance(sizes, list | tuple) else [sizes])]
+
+
+def _avg_pool(dims: int) -> Any:
+    average = getattr(tenora_ops, f"avg_pool{dims}d")
+
+    def avg_pool(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Any:
+        more = (divisor_override,) if dims > 1 else ()
+        arguments = (kernel_size, stride, padding, ceil_mode, count_include_pad, *more)
+        if not isinstance(input, Tensor) or input.dtype != int64:
+            return average(input, *arguments)
+        average(tenora_ops.cast(input, float64), *arguments)  # refuses what does not fit
+        if dims > 1:
+            window = (kernel_size, stride)
+            return _whole_average(
+                dims, input, window, padding, ceil_mode, count_include_pad, divisor_override
+            )
+        flat = (_in_two_dims(kernel_size, 1), _in_two_dims(stride, 1))
+        rows = tenora_ops.unsqueeze(input, -2)
+        found = _whole_average(
+            2, rows, flat, _in_two_dims(padding, 0), ceil_mode, count_include_pad, divisor_override
+        )
+        return tenora_ops.squeeze(found, -2)
+
+    def avg_pool_of_rows(
+        input: Tensor,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> Any:
+        return avg_pool(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
+
+    return _named(
+        avg_pool if dims > 1 else avg_pool_of_rows,
+        f"avg_pool{dims}d",
+        "The mean of each window, of int64 cut towards zero; padding counts as zeros unless count_include_pad is "
+        "False.",
+    )
+
+
+def _whole_powers(dims: int, input: Tensor, norm_type: int, window: Any, ceil_mode: bool) -> Tensor:
+    """The power mean of whole numbers: where norm_type is an int, the mean of powers is whole, as in PyTorch."""
+    if norm_type < 0:
+        raise errors.OperationError(
+            f"[lp_pool{dims}d] norm_type does not fit whole numbers: got {norm_type} for {input.dtype}, expected an "
+            f"int above 0. Pass norm_type={float(norm_type)}."
+        )
+    powers = tenora_ops.pow(input, norm_type)
+    if powers.dtype != int64:
+        raise errors.NotImplementedOperationError(
+            f"[lp_pool{dims}d] dtype not supported: got {input.dtype} with the int norm_type {norm_type}, expected a "
+            f"floating type or int64. Pass norm_type={float(norm_type)}, or cast with .to(tenora.float32)."
+        )
+    mean = globals()[f"avg_pool{dims}d"](powers, *window, 0, ceil_mode)
+    sizes = window[0] if isinstance(window[0], list | tuple) else [window[0]] * dims
+    total = tenora_ops.mul(abs(mean), math.prod(sizes) if len(sizes) == dims else sizes[0] ** dims)
+    found: Tensor = tenora_ops.pow(tenora_ops.mul(tenora_ops.sign(mean), total), 1 / norm_type)
+    return found
 
 
 def _lp_pool(dims: int) -> Any:
@@ -66,6 +208,10 @@ def _lp_pool(dims: int) -> Any:
                 "not defined. Count the elements that are not 0 instead."
             )
         if not (isinstance(input, Tensor) and isinstance(norm_type, float) and math.isinf(norm_type)):
+            if isinstance(input, Tensor) and not (input.dtype.is_floating_point or input.dtype.is_complex):
+                if type(norm_type) is int:
+                    return _whole_powers(dims, input, norm_type, (kernel_size, stride), ceil_mode)
+                input = tenora_ops.mul(input, 1.0)
             found = power(input, norm_type, kernel_size, stride, ceil_mode)
             return found
         # The limit: powers themselves are 0 or infinite.
@@ -118,8 +264,11 @@ def _named(function: Any, name: str, doc: str) -> Any:
     return function
 
 
+avg_pool1d, avg_pool2d, avg_pool3d = _avg_pool(1), _avg_pool(2), _avg_pool(3)
 lp_pool1d, lp_pool2d, lp_pool3d = _lp_pool(1), _lp_pool(2), _lp_pool(3)
-max_pool1d, max_pool2d, max_pool3d = _max_pool(1), _max_pool(2), _max_pool(3)
+max_pool1d, max_pool1d_with_indices = _max_pool(1)
+max_pool2d, max_pool2d_with_indices = _max_pool(2)
+max_pool3d, max_pool3d_with_indices = _max_pool(3)
 adaptive_avg_pool1d, adaptive_max_pool1d = _adaptive("avg", 1), _adaptive("max", 1)
 adaptive_avg_pool2d, adaptive_max_pool2d = _adaptive("avg", 2), _adaptive("max", 2)
 adaptive_avg_pool3d, adaptive_max_pool3d = _adaptive("avg", 3), _adaptive("max", 3)
@@ -131,10 +280,16 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
     "lp_pool1d",
     "lp_pool2d",
     "lp_pool3d",
     "max_pool1d",
+    "max_pool1d_with_indices",
     "max_pool2d",
+    "max_pool2d_with_indices",
     "max_pool3d",
+    "max_pool3d_with_indices",
 ]

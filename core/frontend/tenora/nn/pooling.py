@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import tenora_ops
 from tenora_engine import Tensor
 
 from . import functional
@@ -144,7 +143,7 @@ class AvgPool1d(Module):
     def forward(self, input: Tensor) -> Tensor:
         """The mean of each window."""
         where = (self.stride, self.padding, self.ceil_mode, self.count_include_pad)
-        result: Tensor = tenora_ops.avg_pool1d(input, self.kernel_size, *where)
+        result: Tensor = functional.avg_pool1d(input, self.kernel_size, *where)
         return result
 
     def extra_repr(self) -> str:
