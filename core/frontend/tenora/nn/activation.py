@@ -31,7 +31,14 @@ class ReLU(Module):
 
 
 class Sigmoid(Module):
-    """`1 / (1 + exp(-x))`, element by element."""
+    """`1 / (1 + exp(-x))`, element by element.
+
+    Any shape, the result the same; whole numbers give the default floating dtype.
+
+    >>> import tenora
+    >>> tenora.nn.Sigmoid()(tenora.tensor([-1.0, 0.0]))
+    tensor([0.2689, 0.5000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -39,7 +46,14 @@ class Sigmoid(Module):
 
 
 class Tanh(Module):
-    """Hyperbolic tangent, element by element."""
+    """Hyperbolic tangent, element by element.
+
+    Any shape, the result the same; whole numbers give the default floating dtype.
+
+    >>> import tenora
+    >>> tenora.nn.Tanh()(tenora.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.7616,  0.0000,  0.7616])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -47,7 +61,14 @@ class Tanh(Module):
 
 
 class GELU(Module):
-    """`x * Phi(x)` with the normal distribution function, or its `tanh` approximation (Hendrycks and Gimpel 2016)."""
+    """`x * Phi(x)` with the normal distribution function, or its `tanh` approximation (Hendrycks and Gimpel 2016).
+
+    Any shape and a floating dtype, the result the same. NotImplementedError for other dtypes.
+
+    >>> import tenora
+    >>> tenora.nn.GELU()(tenora.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.1587,  0.0000,  0.8413])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__()
@@ -63,7 +84,14 @@ class GELU(Module):
 
 
 class Softmax(Module):
-    """`exp(x) / sum(exp(x))` along `dim`; without one, `functional.softmax` chooses it and warns."""
+    """`exp(x) / sum(exp(x))` along `dim`; without one, `functional.softmax` chooses it and warns.
+
+    Any shape and a floating dtype, the result the same. IndexError for a `dim` that is not there.
+
+    >>> import tenora
+    >>> tenora.nn.Softmax(dim=1)(tenora.zeros(1, 4)).tolist()
+    [[0.25, 0.25, 0.25, 0.25]]
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -81,7 +109,14 @@ class Softmax(Module):
 
 
 class LogSoftmax(Module):
-    """`log(softmax(x))` along `dim`, computed without overflow; without one as `Softmax`."""
+    """`log(softmax(x))` along `dim`, computed without overflow; without one as `Softmax`.
+
+    Any shape and a floating dtype, the result the same. IndexError for a `dim` that is not there.
+
+    >>> import tenora
+    >>> tenora.nn.LogSoftmax(dim=0)(tenora.tensor([0.0, 1000.0])).tolist()
+    [-1000.0, 0.0]
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()

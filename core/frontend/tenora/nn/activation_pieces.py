@@ -30,7 +30,14 @@ class _Inplace(Module):
 
 
 class LeakyReLU(_Inplace):
-    """x where positive, `negative_slope` x elsewhere (Maas et al. 2013)."""
+    """x where positive, `negative_slope` x elsewhere (Maas et al. 2013).
+
+    Any shape and a floating dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.LeakyReLU(0.25)(tenora.tensor([2.0, -2.0])).tolist()
+    [2.0, -0.5]
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -56,7 +63,14 @@ class _WithAlpha(_Inplace):
 
 
 class ELU(_WithAlpha):
-    """x where positive, `alpha` (e^x - 1) elsewhere (Clevert et al. 2016)."""
+    """x where positive, `alpha` (e^x - 1) elsewhere (Clevert et al. 2016).
+
+    Any shape and a floating dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.ELU()(tenora.tensor([2.0, -1.0]))
+    tensor([ 2.0000, -0.6321])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -64,7 +78,15 @@ class ELU(_WithAlpha):
 
 
 class CELU(_WithAlpha):
-    """max(x, 0) + min(0, `alpha` (e^(x / `alpha`) - 1)) (Barron 2017)."""
+    """max(x, 0) + min(0, `alpha` (e^(x / `alpha`) - 1)) (Barron 2017).
+
+    Any shape and a floating dtype, the result the same; `inplace` writes it into the input. RuntimeError, when
+    called, for an `alpha` of 0.
+
+    >>> import tenora
+    >>> tenora.nn.CELU(alpha=2.0)(tenora.tensor([2.0, -1.0]))
+    tensor([ 2.0000, -0.7869])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -72,7 +94,14 @@ class CELU(_WithAlpha):
 
 
 class SELU(_Inplace):
-    """Scaled elu whose fixed point is mean 0 and variance 1 (Klambauer et al. 2017)."""
+    """Scaled elu whose fixed point is mean 0 and variance 1 (Klambauer et al. 2017).
+
+    Any shape and a floating dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.SELU()(tenora.tensor([1.0, -1.0]))
+    tensor([ 1.0507, -1.1113])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -80,7 +109,14 @@ class SELU(_Inplace):
 
 
 class SiLU(_Inplace):
-    """x sigmoid(x), also called swish."""
+    """x sigmoid(x), also called swish (Hendrycks and Gimpel 2016; Ramachandran et al. 2017).
+
+    Any shape and a floating or complex dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.SiLU()(tenora.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.2689,  0.0000,  0.7311])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -88,7 +124,14 @@ class SiLU(_Inplace):
 
 
 class Mish(_Inplace):
-    """x tanh(log(1 + e^x)) (Misra 2019)."""
+    """x tanh(log(1 + e^x)) (Misra 2019).
+
+    Any shape and a floating dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.Mish()(tenora.tensor([-1.0, 0.0, 1.0]))
+    tensor([-0.3034,  0.0000,  0.8651])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -96,7 +139,15 @@ class Mish(_Inplace):
 
 
 class Hardtanh(_Inplace):
-    """min(max(x, `min_val`), `max_val`)."""
+    """min(max(x, `min_val`), `max_val`) (Collobert 2004).
+
+    Any shape and a floating or whole dtype, the result the same; `inplace` writes it into the input. ValueError unless
+    `min_val` is below `max_val`.
+
+    >>> import tenora
+    >>> tenora.nn.Hardtanh(0.0, 2.0)(tenora.tensor([-3.0, 0.5, 3.0])).tolist()
+    [0.0, 0.5, 2.0]
+    """
 
     def __init__(
         self,
@@ -125,7 +176,14 @@ class Hardtanh(_Inplace):
 
 
 class ReLU6(Hardtanh):
-    """min(max(x, 0), 6)."""
+    """min(max(x, 0), 6) (Krizhevsky 2010).
+
+    Any shape and a floating or whole dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.ReLU6()(tenora.tensor([-1.0, 3.0, 8.0])).tolist()
+    [0.0, 3.0, 6.0]
+    """
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -142,7 +200,14 @@ class _Silent(_Inplace):
 
 
 class Hardsigmoid(_Silent):
-    """min(max(x + 3, 0), 6) / 6."""
+    """min(max(x + 3, 0), 6) / 6 (Howard et al. 2019).
+
+    Any shape and a floating dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.Hardsigmoid()(tenora.tensor([-3.0, 0.0, 1.5])).tolist()
+    [0.0, 0.5, 0.75]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -150,7 +215,14 @@ class Hardsigmoid(_Silent):
 
 
 class Hardswish(_Silent):
-    """x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019)."""
+    """x min(max(x + 3, 0), 6) / 6 (Howard et al. 2019).
+
+    Any shape and a floating dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.Hardswish()(tenora.tensor([1.5, 4.0])).tolist()
+    [1.125, 4.0]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -158,7 +230,14 @@ class Hardswish(_Silent):
 
 
 class Threshold(_Inplace):
-    """x where x > `threshold`, `value` elsewhere."""
+    """x where x > `threshold`, `value` elsewhere.
+
+    Any shape and a floating or whole dtype, the result the same; `inplace` writes it into the input.
+
+    >>> import tenora
+    >>> tenora.nn.Threshold(1.5, -1.0)(tenora.tensor([1.0, 2.0])).tolist()
+    [-1.0, 2.0]
+    """
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -175,7 +254,16 @@ class Threshold(_Inplace):
 
 
 class RReLU(_Inplace):
-    """x where positive, elsewhere x times a slope drawn from [`lower`, `upper`) in training (Xu et al. 2015)."""
+    """x where positive, elsewhere x times a slope drawn from [`lower`, `upper`) in training (Xu et al. 2015).
+
+    Otherwise the slope is their mean. Any shape and a floating dtype, the result the same; `inplace` writes it into the
+    input. RuntimeError, when called, where `lower` exceeds `upper`.
+
+    >>> import tenora
+    >>> layer = tenora.nn.RReLU(0.25, 0.75)
+    >>> layer.eval()(tenora.tensor([2.0, -2.0])).tolist()
+    [2.0, -1.0]
+    """
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__(inplace)
@@ -202,7 +290,14 @@ class _Shrink(Module):
 
 
 class Hardshrink(_Shrink):
-    """x where |x| > `lambd`, 0 elsewhere."""
+    """x where |x| > `lambd`, 0 elsewhere.
+
+    Any shape and a floating dtype, the result the same.
+
+    >>> import tenora
+    >>> tenora.nn.Hardshrink()(tenora.tensor([-2.0, 0.25, 1.0])).tolist()
+    [-2.0, 0.0, 1.0]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -210,7 +305,14 @@ class Hardshrink(_Shrink):
 
 
 class Softshrink(_Shrink):
-    """x moved by `lambd` towards zero."""
+    """x moved by `lambd` towards zero, and 0 where it would cross it (Donoho 1995).
+
+    Any shape and a floating dtype, the result the same. RuntimeError, when called, for a negative `lambd`.
+
+    >>> import tenora
+    >>> tenora.nn.Softshrink()(tenora.tensor([-2.0, 0.25, 1.0])).tolist()
+    [-1.5, 0.0, 0.5]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -218,7 +320,14 @@ class Softshrink(_Shrink):
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """x / (1 + |x|).
+
+    Any shape, the result the same; whole numbers give the default floating dtype.
+
+    >>> import tenora
+    >>> tenora.nn.Softsign()(tenora.tensor([-1.0, 3.0])).tolist()
+    [-0.5, 0.75]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -226,7 +335,14 @@ class Softsign(Module):
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Any shape, the result the same; whole numbers give the default floating dtype.
+
+    >>> import tenora
+    >>> tenora.nn.Tanhshrink()(tenora.tensor([0.0, 1.0]))
+    tensor([0.0000, 0.2384])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -234,7 +350,14 @@ class Tanhshrink(Module):
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), without overflow."""
+    """log(sigmoid(x)), without overflow.
+
+    Any shape and a floating dtype, the result the same.
+
+    >>> import tenora
+    >>> tenora.nn.LogSigmoid()(tenora.tensor([0.0, -100.0]))
+    tensor([  -0.6931, -100.0000])
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""
@@ -242,7 +365,14 @@ class LogSigmoid(Module):
 
 
 class Softplus(Module):
-    """log(1 + e^(`beta` x)) / `beta`, and x itself where `beta` x > `threshold`."""
+    """log(1 + e^(`beta` x)) / `beta`, and x itself where `beta` x > `threshold`.
+
+    Any shape, the result the same; whole numbers give the default floating dtype.
+
+    >>> import tenora
+    >>> tenora.nn.Softplus()(tenora.tensor([0.0, 100.0]))
+    tensor([  0.6931, 100.0000])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         super().__init__()
@@ -259,7 +389,14 @@ class Softplus(Module):
 
 
 class GLU(Module):
-    """The first half along `dim` times the sigmoid of the second (Dauphin et al. 2017)."""
+    """The first half along `dim` times the sigmoid of the second (Dauphin et al. 2017).
+
+    The size along `dim` is halved. RuntimeError where it is odd.
+
+    >>> import tenora
+    >>> tenora.nn.GLU()(tenora.tensor([[1.0, 2.0, 0.0, 0.0]])).tolist()
+    [[0.5, 1.0]]
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__()
@@ -275,7 +412,14 @@ class GLU(Module):
 
 
 class Softmin(Module):
-    """softmax(-x) along `dim`."""
+    """softmax(-x) along `dim`; without one, `functional.softmin` chooses it and warns.
+
+    Any shape and a floating dtype, the result the same. IndexError for a `dim` that is not there.
+
+    >>> import tenora
+    >>> tenora.nn.Softmin(dim=0)(tenora.tensor([1.0, 2.0, 3.0]))
+    tensor([0.6652, 0.2447, 0.0900])
+    """
 
     def __init__(self, dim: int | None = None) -> None:
         super().__init__()
@@ -291,7 +435,14 @@ class Softmin(Module):
 
 
 class Softmax2d(Module):
-    """Softmax over the channels of (N, C, H, W) or (C, H, W)."""
+    """Softmax over the channels of (N, C, H, W) or (C, H, W).
+
+    The result has the shape of the input. ValueError for other numbers of dimensions.
+
+    >>> import tenora
+    >>> tenora.nn.Softmax2d()(tenora.zeros(1, 4, 2, 2))[0, :, 0, 0].tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Applies the function."""

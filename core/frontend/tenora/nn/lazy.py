@@ -188,7 +188,15 @@ class _LazyForward(_LazyConv):
 
 
 class LazyConv1d(_LazyForward, Conv1d):
-    """`Conv1d` whose `in_channels` are those of the first input."""
+    """`Conv1d` whose `in_channels` are those of the first input.
+
+    The input is (N, C, L) or (C, L), else RuntimeError; ValueError where `groups` does not divide C.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyConv1d(4, 3)
+    >>> layer(tenora.zeros(1, 2, 5)).shape, layer.in_channels
+    (tenora.Size([1, 4, 3]), 2)
+    """
 
     cls_to_become = Conv1d
 
@@ -206,7 +214,15 @@ class LazyConv2d(_LazyForward, Conv2d):
 
 
 class LazyConv3d(_LazyForward, Conv3d):
-    """`Conv3d` whose `in_channels` are those of the first input."""
+    """`Conv3d` whose `in_channels` are those of the first input.
+
+    The input is (N, C, D, H, W) or (C, D, H, W), else RuntimeError; ValueError where `groups` does not divide C.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyConv3d(4, 3)
+    >>> layer(tenora.zeros(1, 2, 5, 5, 5)).shape, layer.in_channels
+    (tenora.Size([1, 4, 3, 3, 3]), 2)
+    """
 
     cls_to_become = Conv3d
 
@@ -234,19 +250,43 @@ class _LazyTransposed(_LazyConv):
 
 
 class LazyConvTranspose1d(_LazyTransposed, ConvTranspose1d):
-    """`ConvTranspose1d` whose `in_channels` are those of the first input."""
+    """`ConvTranspose1d` whose `in_channels` are those of the first input.
+
+    The input is (N, C, L) or (C, L), else RuntimeError; ValueError where `groups` does not divide C.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyConvTranspose1d(4, 3)
+    >>> layer(tenora.zeros(1, 2, 5)).shape, layer.in_channels
+    (tenora.Size([1, 4, 7]), 2)
+    """
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyTransposed, ConvTranspose2d):
-    """`ConvTranspose2d` whose `in_channels` are those of the first input."""
+    """`ConvTranspose2d` whose `in_channels` are those of the first input.
+
+    The input is (N, C, H, W) or (C, H, W), else RuntimeError; ValueError where `groups` does not divide C.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyConvTranspose2d(4, 3)
+    >>> layer(tenora.zeros(1, 2, 5, 5)).shape, layer.in_channels
+    (tenora.Size([1, 4, 7, 7]), 2)
+    """
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyTransposed, ConvTranspose3d):
-    """`ConvTranspose3d` whose `in_channels` are those of the first input."""
+    """`ConvTranspose3d` whose `in_channels` are those of the first input.
+
+    The input is (N, C, D, H, W) or (C, D, H, W), else RuntimeError; ValueError where `groups` does not divide C.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyConvTranspose3d(4, 3)
+    >>> layer(tenora.zeros(1, 2, 5, 5, 5)).shape, layer.in_channels
+    (tenora.Size([1, 4, 7, 7, 7]), 2)
+    """
 
     cls_to_become = ConvTranspose3d
 
@@ -303,42 +343,90 @@ class _LazyNorm(LazyModuleMixin):
 
 
 class LazyBatchNorm1d(_LazyNorm, _BatchNorm):
-    """`BatchNorm1d` whose `num_features` are the channels of the first input."""
+    """`BatchNorm1d` whose `num_features` are the channels of the first input.
+
+    The input is (N, C) or (N, C, L), else ValueError.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyBatchNorm1d()
+    >>> layer(tenora.zeros(4, 2, 5)).shape, type(layer).__name__, layer.num_features
+    (tenora.Size([4, 2, 5]), 'BatchNorm1d', 2)
+    """
 
     cls_to_become = BatchNorm1d
     ranks = BatchNorm1d.ranks
 
 
 class LazyBatchNorm2d(_LazyNorm, _BatchNorm):
-    """`BatchNorm2d` whose `num_features` are the channels of the first input."""
+    """`BatchNorm2d` whose `num_features` are the channels of the first input.
+
+    The input is (N, C, H, W), else ValueError.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyBatchNorm2d()
+    >>> layer(tenora.zeros(4, 2, 5, 5)).shape, type(layer).__name__, layer.num_features
+    (tenora.Size([4, 2, 5, 5]), 'BatchNorm2d', 2)
+    """
 
     cls_to_become = BatchNorm2d
     ranks = BatchNorm2d.ranks
 
 
 class LazyBatchNorm3d(_LazyNorm, _BatchNorm):
-    """`BatchNorm3d` whose `num_features` are the channels of the first input."""
+    """`BatchNorm3d` whose `num_features` are the channels of the first input.
+
+    The input is (N, C, D, H, W), else ValueError.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyBatchNorm3d()
+    >>> layer(tenora.zeros(4, 2, 5, 5, 5)).shape, type(layer).__name__, layer.num_features
+    (tenora.Size([4, 2, 5, 5, 5]), 'BatchNorm3d', 2)
+    """
 
     cls_to_become = BatchNorm3d
     ranks = BatchNorm3d.ranks
 
 
 class LazyInstanceNorm1d(_LazyNorm, _InstanceNorm):
-    """`InstanceNorm1d` whose `num_features` are the channels of the first input."""
+    """`InstanceNorm1d` whose `num_features` are the channels of the first input.
+
+    The first input is (N, C, L), else ValueError; later ones may be (C, L).
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyInstanceNorm1d()
+    >>> layer(tenora.zeros(4, 2, 5)).shape, layer.num_features
+    (tenora.Size([4, 2, 5]), 2)
+    """
 
     cls_to_become = InstanceNorm1d
     ranks = InstanceNorm1d.ranks
 
 
 class LazyInstanceNorm2d(_LazyNorm, _InstanceNorm):
-    """`InstanceNorm2d` whose `num_features` are the channels of the first input."""
+    """`InstanceNorm2d` whose `num_features` are the channels of the first input.
+
+    The first input is (N, C, H, W), else ValueError; later ones may be (C, H, W).
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyInstanceNorm2d()
+    >>> layer(tenora.zeros(4, 2, 5, 5)).shape, layer.num_features
+    (tenora.Size([4, 2, 5, 5]), 2)
+    """
 
     cls_to_become = InstanceNorm2d
     ranks = InstanceNorm2d.ranks
 
 
 class LazyInstanceNorm3d(_LazyNorm, _InstanceNorm):
-    """`InstanceNorm3d` whose `num_features` are the channels of the first input."""
+    """`InstanceNorm3d` whose `num_features` are the channels of the first input.
+
+    The first input is (N, C, D, H, W), else ValueError; later ones may be (C, D, H, W).
+
+    >>> import tenora
+    >>> layer = tenora.nn.LazyInstanceNorm3d()
+    >>> layer(tenora.zeros(4, 2, 5, 5, 5)).shape, layer.num_features
+    (tenora.Size([4, 2, 5, 5, 5]), 2)
+    """
 
     cls_to_become = InstanceNorm3d
     ranks = InstanceNorm3d.ranks

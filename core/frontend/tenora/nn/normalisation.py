@@ -148,13 +148,32 @@ class BatchNorm1d(_BatchNorm):
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of (N, C, H, W) (Ioffe and Szegedy 2015)."""
+    """Batch normalisation of (N, C, H, W) (Ioffe and Szegedy 2015).
+
+    `weight`, `bias` and the running statistics have shape (C), C = `num_features`; the result that of the input.
+    `momentum` is the share of the batch in the running statistics, None for their plain mean. ValueError for other
+    numbers of dimensions, and in training for one value per channel.
+
+    >>> import tenora
+    >>> layer = tenora.nn.BatchNorm2d(3)
+    >>> y = layer(tenora.rand(8, 3, 4, 4))
+    >>> bool(y.mean((0, 2, 3)).abs().max() < 1e-5), layer.num_batches_tracked.item()
+    (True, 1)
+    """
 
     ranks = (4,)
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of (N, C, D, H, W) (Ioffe and Szegedy 2015)."""
+    """Batch normalisation of (N, C, D, H, W) (Ioffe and Szegedy 2015).
+
+    `weight`, `bias` and the running statistics have shape (C), C = `num_features`; the result that of the input.
+    ValueError for other numbers of dimensions, and in training for one value per channel.
+
+    >>> import tenora
+    >>> tenora.nn.BatchNorm3d(3).eval()(tenora.zeros(1, 3, 2, 4, 4)).shape
+    tenora.Size([1, 3, 2, 4, 4])
+    """
 
     ranks = (5,)
 
@@ -198,19 +217,45 @@ class _InstanceNorm(_Statistics):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of (N, C, L) or (C, L) (Ulyanov et al. 2016)."""
+    """Instance normalisation of (N, C, L) or (C, L) (Ulyanov et al. 2016).
+
+    The result has the shape of the input. ValueError for other numbers of dimensions, and for another number of
+    channels than `num_features` where there is a weight.
+
+    >>> import tenora
+    >>> y = tenora.nn.InstanceNorm1d(3)(tenora.tensor([[[1.0, 3.0]] * 3]))
+    >>> [round(value, 3) for value in y[0, 0].tolist()]
+    [-1.0, 1.0]
+    """
 
     ranks = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """Instance normalisation of (N, C, H, W) or (C, H, W) (Ulyanov et al. 2016)."""
+    """Instance normalisation of (N, C, H, W) or (C, H, W) (Ulyanov et al. 2016).
+
+    The result has the shape of the input. ValueError for other numbers of dimensions, and for another number of
+    channels than `num_features` where there is a weight.
+
+    >>> import tenora
+    >>> y = tenora.nn.InstanceNorm2d(3)(tenora.rand(2, 3, 4, 4))
+    >>> bool(y.mean((2, 3)).abs().max() < 1e-5)
+    True
+    """
 
     ranks = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W) (Ulyanov et al. 2016)."""
+    """Instance normalisation of (N, C, D, H, W) or (C, D, H, W) (Ulyanov et al. 2016).
+
+    The result has the shape of the input. ValueError for other numbers of dimensions, and for another number of
+    channels than `num_features` where there is a weight.
+
+    >>> import tenora
+    >>> tenora.nn.InstanceNorm3d(3)(tenora.rand(3, 2, 4, 4)).shape
+    tenora.Size([3, 2, 4, 4])
+    """
 
     ranks = (4, 5)
 
@@ -316,7 +361,15 @@ class LayerNorm(Module):
 
 
 class RMSNorm(Module):
-    """Divides by the root of the mean square of the last dims (Zhang and Sennrich 2019)."""
+    """Divides by the root of the mean square of the last dims (Zhang and Sennrich 2019).
+
+    `normalized_shape` are the last sizes, those of `weight` too; the result has the shape of the input. `eps` is
+    that of the dtype unless given. RuntimeError for other last sizes.
+
+    >>> import tenora
+    >>> tenora.nn.RMSNorm(2)(tenora.tensor([[7.0, 1.0]])).detach()
+    tensor([[1.4000, 0.2000]])
+    """
 
     weight: Tensor | None
 
@@ -363,7 +416,16 @@ class _AcrossChannels(Module):
 
 
 class LocalResponseNorm(_AcrossChannels):
-    """Divides by the squares of neighbouring channels (Krizhevsky et al. 2012)."""
+    """Divides by the squares of neighbouring channels (Krizhevsky et al. 2012).
+
+    x / (`k` + `alpha` / `size` times the sum of x^2 over `size` channels around)^`beta`, for (N, C, ...); the result
+    has the shape of the input. ValueError for fewer than three dimensions.
+
+    >>> import tenora
+    >>> layer = tenora.nn.LocalResponseNorm(1, alpha=3.0, beta=0.5)
+    >>> layer(tenora.ones(1, 2, 1)).tolist()
+    [[[0.5], [0.5]]]
+    """
 
     def forward(self, input: Tensor) -> Tensor:
         """Normalises `input` (N, C, ...)."""
@@ -375,6 +437,11 @@ class CrossMapLRN2d(_AcrossChannels):
 
     It is `LocalResponseNorm` if `size` is odd; PyTorch's keeps the first channel in the sums of all later ones.
     The window of an even `size` has `size - 1` channels here, and the sum is still divided by `size`.
+
+    >>> import tenora
+    >>> layer = tenora.nn.CrossMapLRN2d(1, alpha=3.0, beta=0.5)
+    >>> layer(tenora.ones(1, 2, 1, 1)).flatten().tolist()
+    [0.5, 0.5]
     """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:

@@ -138,7 +138,14 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Buffer):
-    """A buffer of a lazy module, whose shape the first input will tell."""
+    """A buffer of a lazy module, whose shape the first input will tell.
+
+    >>> import tenora
+    >>> mean = tenora.nn.UninitializedBuffer()
+    >>> mean.materialize((3,))
+    >>> tuple(mean.shape), type(mean).__name__
+    ((3,), 'Buffer')
+    """
 
     cls_to_become = Buffer
 

@@ -57,19 +57,39 @@ class ConstantPad1d(_ConstantPad):
 
 
 class ConstantPad2d(_ConstantPad):
-    """Pads the last two dims with `value`."""
+    """Pads the last two dims with `value`.
+
+    `padding`: one number, or (left, right, top, bottom); negative ones crop. RuntimeError for fewer dimensions.
+
+    >>> import tenora
+    >>> tenora.nn.ConstantPad2d((1, 0, 0, 1), 7.0)(tenora.zeros(1, 1, 2)).tolist()
+    [[[7.0, 0.0, 0.0], [7.0, 7.0, 7.0]]]
+    """
 
     dims = 2
 
 
 class ConstantPad3d(_ConstantPad):
-    """Pads the last three dims with `value`."""
+    """Pads the last three dims with `value`.
+
+    `padding`: one number, or (left, right, top, bottom, front, back); negative ones crop. RuntimeError for fewer
+    dimensions.
+
+    >>> import tenora
+    >>> tenora.nn.ConstantPad3d((1, 1, 0, 0, 0, 2), 7.0)(tenora.zeros(1, 2, 3, 4)).shape
+    tenora.Size([1, 4, 3, 6])
+    """
 
     dims = 3
 
 
 class ZeroPad1d(ConstantPad1d):
-    """Pads the last dim with zeros."""
+    """Pads the last dim with zeros; `padding`: one number, or (left, right), negative ones crop.
+
+    >>> import tenora
+    >>> tenora.nn.ZeroPad1d((2, -1))(tenora.ones(1, 3)).tolist()
+    [[0.0, 0.0, 1.0, 1.0]]
+    """
 
     def __init__(self, padding: Sizes) -> None:
         super().__init__(padding, 0.0)
@@ -80,7 +100,12 @@ class ZeroPad1d(ConstantPad1d):
 
 
 class ZeroPad2d(ConstantPad2d):
-    """Pads the last two dims with zeros."""
+    """Pads the last two dims with zeros; `padding`: one number, or (left, right, top, bottom), negative ones crop.
+
+    >>> import tenora
+    >>> tenora.nn.ZeroPad2d(1)(tenora.ones(1, 1, 1)).tolist()
+    [[[0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]]
+    """
 
     def __init__(self, padding: Sizes) -> None:
         super().__init__(padding, 0.0)
@@ -91,7 +116,14 @@ class ZeroPad2d(ConstantPad2d):
 
 
 class ZeroPad3d(ConstantPad3d):
-    """Pads the last three dims with zeros."""
+    """Pads the last three dims with zeros.
+
+    `padding`: one number, or six from the last dim backwards, negative ones crop.
+
+    >>> import tenora
+    >>> tenora.nn.ZeroPad3d(1)(tenora.ones(1, 2, 3, 4)).shape
+    tenora.Size([1, 4, 5, 6])
+    """
 
     def __init__(self, padding: Sizes) -> None:
         super().__init__(padding, 0.0)
@@ -113,49 +145,112 @@ class ReflectionPad1d(_Pad):
 
 
 class ReflectionPad2d(_Pad):
-    """Mirrors the last two dims at their edges, which are not repeated."""
+    """Mirrors the last two dims at their edges, which are not repeated.
+
+    `padding`: one number, or (left, right, top, bottom), each below the dim's size, else RuntimeError. The input is
+    (N, C, H, W) or (C, H, W), else NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.ReflectionPad2d(1)(tenora.arange(4.0).reshape(1, 2, 2)).tolist()
+    [[[3.0, 2.0, 3.0, 2.0], [1.0, 0.0, 1.0, 0.0], [3.0, 2.0, 3.0, 2.0], [1.0, 0.0, 1.0, 0.0]]]
+    """
 
     dims, mode = 2, "reflect"
 
 
 class ReflectionPad3d(_Pad):
-    """Mirrors the last three dims at their edges, which are not repeated."""
+    """Mirrors the last three dims at their edges, which are not repeated.
+
+    `padding`: one number, or six from the last dim backwards, each below the dim's size, else RuntimeError. The
+    input is (N, C, D, H, W) or (C, D, H, W), else NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.ReflectionPad3d(1)(tenora.zeros(1, 2, 3, 4)).shape
+    tenora.Size([1, 4, 5, 6])
+    """
 
     dims, mode = 3, "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """Repeats the edges of the last dim."""
+    """Repeats the edges of the last dim.
+
+    `padding`: one number, or (left, right). The input is (N, C, L) or (C, L), else NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.ReplicationPad1d((1, 2))(tenora.tensor([[1.0, 2.0]])).tolist()
+    [[1.0, 1.0, 2.0, 2.0, 2.0]]
+    """
 
     dims, mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """Repeats the edges of the last two dims."""
+    """Repeats the edges of the last two dims.
+
+    `padding`: one number, or (left, right, top, bottom). The input is (N, C, H, W) or (C, H, W), else
+    NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.ReplicationPad2d((1, 0, 0, 1))(tenora.tensor([[[1.0, 2.0]]])).tolist()
+    [[[1.0, 1.0, 2.0], [1.0, 1.0, 2.0]]]
+    """
 
     dims, mode = 2, "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """Repeats the edges of the last three dims."""
+    """Repeats the edges of the last three dims.
+
+    `padding`: one number, or six from the last dim backwards. The input is (N, C, D, H, W) or (C, D, H, W), else
+    NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.ReplicationPad3d(1)(tenora.zeros(1, 2, 3, 4)).shape
+    tenora.Size([1, 4, 5, 6])
+    """
 
     dims, mode = 3, "replicate"
 
 
 class CircularPad1d(_Pad):
-    """Wraps the last dim around."""
+    """Wraps the last dim around.
+
+    `padding`: one number, or (left, right), each at most the dim's size, else RuntimeError. The input is (N, C, L) or
+    (C, L), else NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.CircularPad1d((1, 2))(tenora.tensor([[1.0, 2.0, 3.0]])).tolist()
+    [[3.0, 1.0, 2.0, 3.0, 1.0, 2.0]]
+    """
 
     dims, mode = 1, "circular"
 
 
 class CircularPad2d(_Pad):
-    """Wraps the last two dims around."""
+    """Wraps the last two dims around.
+
+    `padding`: one number, or (left, right, top, bottom), each at most the dim's size, else RuntimeError. The input is
+    (N, C, H, W) or (C, H, W), else NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.CircularPad2d((1, 0, 0, 1))(tenora.arange(4.0).reshape(1, 2, 2)).tolist()
+    [[[1.0, 0.0, 1.0], [3.0, 2.0, 3.0], [1.0, 0.0, 1.0]]]
+    """
 
     dims, mode = 2, "circular"
 
 
 class CircularPad3d(_Pad):
-    """Wraps the last three dims around."""
+    """Wraps the last three dims around.
+
+    `padding`: one number, or six from the last dim backwards, each at most the dim's size, else RuntimeError. The
+    input is (N, C, D, H, W) or (C, D, H, W), else NotImplementedError.
+
+    >>> import tenora
+    >>> tenora.nn.CircularPad3d(1)(tenora.zeros(1, 2, 3, 4)).shape
+    tenora.Size([1, 4, 5, 6])
+    """
 
     dims, mode = 3, "circular"
 
@@ -201,14 +296,28 @@ class Upsample(Module):
 
 
 class UpsamplingNearest2d(Upsample):
-    """Resizes (N, C, H, W) by the nearest element."""
+    """Resizes (N, C, H, W) by the nearest element, to `size` or by `scale_factor`.
+
+    ValueError, when called, unless exactly one of them is given.
+
+    >>> import tenora
+    >>> tenora.nn.UpsamplingNearest2d(scale_factor=2)(tenora.tensor([[[[1.0, 2.0]]]])).tolist()
+    [[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]]]
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="nearest")
 
 
 class UpsamplingBilinear2d(Upsample):
-    """Resizes (N, C, H, W) bilinearly with aligned corners."""
+    """Resizes (N, C, H, W) bilinearly with aligned corners, to `size` or by `scale_factor`.
+
+    ValueError, when called, unless exactly one of them is given.
+
+    >>> import tenora
+    >>> tenora.nn.UpsamplingBilinear2d(size=(1, 3))(tenora.tensor([[[[1.0, 2.0]]]])).tolist()
+    [[[[1.0, 1.5, 2.0]]]]
+    """
 
     def __init__(self, size: Any = None, scale_factor: Any = None) -> None:
         super().__init__(size, scale_factor, mode="bilinear", align_corners=True)
@@ -236,7 +345,14 @@ class PixelShuffle(Module):
 
 
 class PixelUnshuffle(Module):
-    """(N, C, H r, W r) to (N, C r^2, H, W) with `r = downscale_factor`."""
+    """(N, C, H r, W r) to (N, C r^2, H, W) with `r = downscale_factor` (Shi et al. 2016, backwards).
+
+    RuntimeError where the factor does not divide both sizes.
+
+    >>> import tenora
+    >>> tenora.nn.PixelUnshuffle(2)(tenora.arange(4.0).reshape(1, 1, 2, 2)).flatten().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
@@ -252,7 +368,14 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """Deals the channels of (N, C, ...) out of `groups`, one from each in turn."""
+    """Deals the channels of (N, C, ...) out of `groups`, one from each in turn (Zhang et al. 2018).
+
+    The result has the shape of the input. RuntimeError where `groups` does not divide C.
+
+    >>> import tenora
+    >>> tenora.nn.ChannelShuffle(2)(tenora.arange(4.0).reshape(1, 4, 1, 1)).flatten().tolist()
+    [0.0, 2.0, 1.0, 3.0]
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__()
@@ -295,7 +418,14 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Adds columns of windows into (N, C, *output_size): the adjoint of `Unfold`."""
+    """Adds columns of windows into (N, C, *output_size): the adjoint of `Unfold`.
+
+    Columns (N, C * kernel, windows) or (C * kernel, windows). RuntimeError for another number of windows than fit.
+
+    >>> import tenora
+    >>> tenora.nn.Fold((2, 3), (2, 2))(tenora.ones(1, 4, 2)).tolist()
+    [[[[1.0, 2.0, 1.0], [1.0, 2.0, 1.0]]]]
+    """
 
     def __init__(
         self,
