@@ -84,19 +84,120 @@ def test_what_counts_as_a_write() -> None:
     assert lines == [1, 2, 3, 5]
 
 
-def test_frozen_models_and_inputs_are_named(backend: str) -> None:
+def test_frozen_models_are_named(backend: str) -> None:
     net = nn.Sequential(Block(), nn.Linear(2, 1))
-    trained = nn.Linear(1, 1)
+    criterion = nn.MSELoss()
     net.requires_grad_(False)
-    text = failed(net(tenora.ones(1, 2)).sum().backward)
+    text = failed(criterion(net(tenora.ones(1, 2)), tenora.zeros(1, 1)).backward)
     frozen = "Every parameter of Sequential is frozen (requires_grad=False): 0.linear.weight, 0.linear.bias, 1.weight"
     assert f"\n{frozen}, 1.bias." in text and "Linear" not in text.replace(frozen, "")
+
+
+def test_inputs_that_are_frozen_or_unused_are_named(backend: str) -> None:
+    net = nn.Sequential(Block(), nn.Linear(2, 1)).requires_grad_(False)
+    trained, unused = nn.Linear(1, 1), nn.Linear(1, 1)
     loss = trained(net(tenora.ones(1, 2))).sum()
     text = failed(lambda: tenora.autograd.grad(loss, [trained.weight, net[0].linear.bias]))
     assert "input 1 is float32[2]" in text and text.endswith("It is 0.linear.bias of Sequential.")
-    unused = nn.Linear(1, 1)
     text = failed(lambda: tenora.autograd.grad(loss, [unused.bias]))
     assert text.endswith("It is bias of Linear.")
+
+
+def test_frozen_models_are_not_blamed_for_other_mistakes(backend: str) -> None:
+    """A feature extractor is frozen, a head is not: whatever took the history, it was not that."""
+    features = nn.Sequential(Block(), Block()).requires_grad_(False)
+    head = nn.Linear(2, 1)
+    x = tenora.ones(1, 2)
+    for mistake in (
+        head(features(x)).sum().detach().backward,
+        head(features(x)).argmax().float().backward,
+        tenora.ones(1).backward,
+        head(tenora.ones(3, 2)).backward,
+        lambda: head(features(x)).sum().backward(tenora.ones(4)),
+    ):
+        assert "frozen" not in failed(mistake)
+    head.requires_grad_(False)
+    assert failed(head(features(x)).sum().backward).count("is frozen") == 2
+
+
+FROZEN = nn.Linear(2, 1).requires_grad_(False)
+
+
+def test_a_frozen_model_elsewhere_is_not_blamed(backend: str) -> None:
+    assert FROZEN  # alive, and in use by the function that called this one at most
+    net = Block()
+
+    def step(loss: tenora.Tensor) -> None:
+        loss.backward()
+
+    assert "frozen" not in failed(lambda: step(net(tenora.ones(1, 2)).sum().detach()))
+
+
+class Trainer:
+    """Keeps its model, as a class of a user's does."""
+
+    def __init__(self) -> None:
+        self.model = nn.Sequential(Block())
+        self.others = nn.Linear(2, 2)
+
+    def frozen(self) -> None:
+        self.model.requires_grad_(False)
+        self.model(tenora.ones(1, 2)).sum().backward()
+
+    def twice(self) -> None:
+        total = sum(part.sum() for part in [self.model(tenora.ones(1, 2))])
+        total.backward()
+        total.backward()
+
+
+def test_models_that_objects_hold_are_found(backend: str) -> None:
+    assert "0.linear.weight, 0.linear.bias of Sequential." in failed(Trainer().twice)
+    assert "Every parameter of Sequential is frozen" in failed(Trainer().frozen)
+
+
+def test_looking_for_models_holds_nothing_and_leaves_locals_alone(backend: str) -> None:
+    def step() -> dict[str, Any]:
+        kept = locals()
+        net = Block()
+        y = net(tenora.ones(1, 2))
+        y.sum().backward()
+        failed(y.sum().backward)
+        return kept
+
+    assert isinstance(step()["net"], Block)  # the dict is the program's
+    big = tenora.ones(3)
+    gone = weakref.ref(big)
+    failed(tenora.ones(1).backward)
+    del big
+    assert gone() is None
+
+
+def nested(depth: int, net: Block) -> None:
+    """Fails below `depth` backwards that call each other."""
+
+    class Inner(tenora.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: tenora.Tensor) -> tenora.Tensor:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, gradient: tenora.Tensor) -> Any:
+            with tenora.enable_grad():
+                if depth == 0:
+                    raise KeyError("mine")
+                nested(depth - 1, net)
+
+    Inner.apply(net(tenora.ones(1, 2))).sum().backward()
+
+
+def test_nested_backwards_name_the_parameters_once(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    original = module_failures.modules_by_frame
+    monkeypatch.setattr(
+        module_failures, "modules_by_frame", lambda *args: asked.append(args) or original(*args)
+    )
+    text = failed(lambda: nested(5, Block()), KeyError)
+    assert text.count("linear.weight, linear.bias of Block.") == 1 and len(asked) == 1
 
 
 class Wrong(tenora.autograd.Function):

@@ -52,15 +52,19 @@ PyRef lines_about(PyObject* node, const Error& error, PyObject* tensors) {
     return {};
 }
 
+// An exception that went through an inner backward or a module on its way has been told where it happened.
+bool told(PyObject* exception) { return PyObject_HasAttrString(exception, "__notes__") != 0; }
+
 void tell(Error& error, PyObject* node, PyObject* tensors) {
+    auto* raised = dynamic_cast<PythonError*>(&error);  // by a hook, a Function or a Python kernel
+    PyRef exception = raised ? PyRef::steal(raised->exception()) : PyRef();
+    if (exception && told(exception.get())) return;
     PyRef said = lines_about(node, error, tensors);
     if (!said) return;
-    auto* raised = dynamic_cast<PythonError*>(&error);  // by a hook, a Function or a Python kernel
     if (!raised) {
         error.message += "\n" + to_text(said.get());
         return;
     }
-    PyRef exception = PyRef::steal(raised->exception());
     if (!exception || !PyRef::steal(PyObject_CallMethod(exception.get(), "add_note", "O", said.get())))
         PyErr_Clear();
 }

@@ -1,23 +1,26 @@
-"""What the error of a failed backward says about modules: found when it is raised, from what is alive then.
+"""What the error of a failed backward says about modules: found when it is raised, from what is in use then.
 
 - Nothing is kept while all goes well. The tape leads from the failed node to the nearest parameters before it; the
-  living modules know their names.
+  modules that the functions on the stack work with know their names (see `modules_in_use`).
 - A tensor was changed in place: the writes in the `forward` of the modules around those parameters are listed with
   their lines, read off the compiled code. They are candidates, and the text says so.
-- Without history to go back through, it names the parameters that are frozen.
+- Without history to go back through, it names the parameters that are frozen, if nothing else can be the cause.
 """
 
 from __future__ import annotations
 
 import dis
-import gc
 import linecache
 import re
+import sys
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, FrameType
 from typing import Any
 
 from tenora_engine import Tensor
+
+from .modules_in_use import modules_by_frame
+from .parameter import Parameter
 
 SHOWN = 4  # names and lines
 FAR = 256  # nodes of the tape that are looked through
@@ -25,33 +28,31 @@ ROOM = __name__.rpartition(".")[0]
 NO_WRITE = {"requires_grad_", "share_memory_"}
 
 
-def living_modules(base: type) -> list[Any]:
-    """Every living, initialised instance of `base`. Asks types only: asking the objects could run their code."""
-    kinds: dict[type, bool] = {}
-    found = []
-    for thing in gc.get_objects():
-        kind = type(thing)
-        if kind not in kinds:
-            kinds[kind] = base in kind.__mro__
-        if kinds[kind] and "_module_names" in object.__getattribute__(thing, "__dict__"):
-            found.append(thing)
-    return found
+def outermost(modules: list[Any]) -> list[Any]:
+    """Those of `modules` that lie in no other of them, each once."""
+    inner = {id(below) for module in modules for below in module.modules() if below is not module}
+    return [
+        module for module in {id(module): module for module in modules}.values() if id(module) not in inner
+    ]
 
 
 class Names:
-    """The parameters of the living modules, by the outermost module's name for them."""
+    """The parameters of the modules in use, by the outermost module's name for them; looked up when first asked."""
 
-    def __init__(self, base: type) -> None:
-        modules = living_modules(base)
-        inner = {id(child) for module in modules for child in module._modules.values()}
-        self.roots = [module for module in modules if id(module) not in inner]
-        self._found: dict[int, tuple[str, Any]] = {}
-        for root in self.roots:
-            for path, parameter in root.named_parameters():
-                self._found.setdefault(id(parameter), (path, root))
+    def __init__(self, base: type, frame: FrameType | None) -> None:
+        self._base, self._frame = base, frame
+        self._found: dict[int, tuple[str, Any]] | None = None
 
     def of(self, tensor: Tensor) -> tuple[str, Any] | None:
         """Path and outermost module, for a parameter."""
+        if not isinstance(tensor, Parameter):
+            return None
+        if self._found is None:
+            self._found = {}
+            modules = [module for group in modules_by_frame(self._base, self._frame) for module in group]
+            for root in outermost(modules):
+                for path, parameter in root.named_parameters():
+                    self._found.setdefault(id(parameter), (path, root))
         return self._found.get(id(tensor))
 
 
@@ -112,7 +113,8 @@ def _candidates(tensors: list[Tensor], names: Names) -> list[str]:
     """The lines of `forward`s that write in place, those around the parameters first; and modules told to."""
     lines: dict[tuple[str, int], str] = {}
     told: list[str] = []
-    for path, module in _around(*(names.of(tensors[0]) or ("", names.roots[0]))):
+    place = names.of(tensors[0])
+    for path, module in _around(*place) if place else ():
         forward = type(module).forward
         if getattr(module, "inplace", False) is True:
             told.append(f"  {path} ({type(module).__name__}, inplace=True)")
@@ -141,28 +143,36 @@ def _changed(text: str, tensors: list[Tensor], direct: bool, names: Names) -> li
     return ["What writes in place, in the modules around these first:", *lines] if lines else []
 
 
-def _without_history(text: str, tensors: tuple[Tensor, ...], names: Names) -> str:
-    """For a backward that ends before the first node."""
-    asked = re.search(r"input (\d+) is ", text)
-    if asked and int(asked[1]) < len(tensors):
-        tensor = tensors[int(asked[1])]
-        return f"It is {_with_root([tensor], names)}." if names.of(tensor) else ""
-    lines = []
-    for root in names.roots:
-        parameters = list(root.named_parameters())
-        if parameters and not any(parameter.requires_grad for _, parameter in parameters):
-            paths = _listed([path for path, _ in parameters])
-            lines.append(
-                f"Every parameter of {type(root).__name__} is frozen (requires_grad=False): {paths}."
-            )
-    return "\n".join(lines[:SHOWN])
+def _frozen(base: type, frame: FrameType | None) -> str:
+    """For a loss without history: the models of the innermost function that has any, if all of them are frozen.
+
+    A parameter among them that is not frozen would have given the loss a history: then something else took it.
+    """
+    for modules in modules_by_frame(base, frame):
+        models = [(root, list(root.named_parameters())) for root in outermost(modules)]
+        models = [(root, parameters) for root, parameters in models if parameters]
+        if not models:
+            continue  # only losses and the like
+        if any(parameter.requires_grad for _, parameters in models for _, parameter in parameters):
+            return ""
+        return "\n".join(
+            f"Every parameter of {type(root).__name__} is frozen (requires_grad=False): "
+            f"{_listed([path for path, _ in parameters])}."
+            for root, parameters in models[:SHOWN]
+        )
+    return ""
 
 
 def failure_lines(base: type, node: Any, code: str, text: str, tensors: tuple[Tensor, ...]) -> str:
     """What to add to an error of backward, or nothing; `base` is `Module`."""
-    names = Names(base)
-    if node is None:
-        return _without_history(text, tensors, names)
+    frame = sys._getframe(2)  # this function's caller was called by the engine
+    names = Names(base, frame)
+    if node is None:  # it ended before the first node
+        asked = re.search(r"input (\d+) is ", text)
+        if not asked or int(asked[1]) >= len(tensors):
+            return _frozen(base, frame)
+        tensor = tensors[int(asked[1])]
+        return f"It is {_with_root([tensor], names)}." if names.of(tensor) else ""
     found, direct = nearest(node, names)
     if not found:
         return ""
