@@ -203,3 +203,83 @@ def test_an_op_outside_of_modules_has_a_trace_without_one() -> None:
         y = tenora.sqrt(x).mul(0.0)
         error = caught(y.sum().backward, RuntimeError)
     assert "tenora.sqrt(x)" in str(error) and "in module" not in str(error)
+
+
+def without_init(start: Callable[[Any], None] = lambda module: None, base: type = nn.Module) -> Any:
+    """An instance of a class `Forgot` whose `__init__` does no more than `start`."""
+    body = {"__init__": start, "forward": lambda self, x: x}
+    return type("Forgot", (base,), body)()
+
+
+def an_attribute(module: Any) -> None:
+    module.width = 3
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        lambda module: setattr(module, "weight", nn.Parameter(tenora.ones(2))),
+        lambda module: setattr(module, "mean", nn.Buffer(tenora.ones(2))),
+        lambda module: setattr(module, "layer", nn.Linear(2, 2)),
+        lambda module: module.register_parameter("weight", None),
+        lambda module: module.register_buffer("mean", tenora.ones(2)),
+        lambda module: module.add_module("layer", nn.Linear(2, 2)),
+        lambda module: module.register_forward_hook(print),
+    ],
+)
+def test_a_member_before_init_is_refused(start: Callable[[Any], None]) -> None:
+    error = caught(lambda: without_init(start), AttributeError)
+    assert str(error).startswith("[Module] Forgot: got ") and "super().__init__() to run first" in str(error)
+
+
+@pytest.mark.parametrize("start", [an_attribute, lambda module: None])
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda module: module(tenora.ones(2)),
+        lambda module: nn.Sequential(module)(tenora.ones(2)),
+        lambda module: list(module.parameters()),
+        lambda module: list(module.buffers()),
+        lambda module: list(module.children()),
+        lambda module: module.state_dict(),
+        lambda module: module.load_state_dict({}),
+        lambda module: module.train(),
+        lambda module: module.double(),
+        lambda module: module.zero_grad(),
+        lambda module: module.register_forward_pre_hook(print),
+        lambda module: module.register_full_backward_hook(print),
+        lambda module: tenora.optim.SGD(module.parameters(), lr=0.1),
+        repr,
+    ],
+)
+def test_any_use_of_a_module_without_init_says_so(
+    start: Callable[[Any], None], use: Callable[[Any], Any]
+) -> None:
+    module = without_init(start)
+    error = caught(lambda: use(module), AttributeError)
+    assert str(error).startswith("[Module] Forgot: got ") and "super().__init__() to run first" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("base", "use"),
+    [
+        (nn.Sequential, lambda module: module.append(nn.ReLU())),
+        (nn.Sequential, len),
+        (nn.ModuleDict, lambda module: module["key"]),
+        (nn.ParameterList, lambda module: module.append(tenora.ones(1))),
+        (nn.ParameterDict, lambda module: module["key"]),
+        (nn.Linear, repr),
+        (nn.LazyLinear, lambda module: module(tenora.ones(2))),
+    ],
+)
+def test_so_do_subclasses_of_ours(base: type, use: Callable[[Any], Any]) -> None:
+    error = caught(lambda: use(without_init(base=base)), AttributeError)
+    assert str(error).startswith("[Module] Forgot: got ") and "super().__init__() to run first" in str(error)
+
+
+def test_a_half_made_module_does_not_hide_another_ones_error() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), without_init(), nn.Linear(3, 3))
+    error = caught(lambda: net(tenora.ones(1, 3)), RuntimeError)
+    assert error.module_path == "0" and error.__context__ is None
+    error = caught(lambda: net(tenora.ones(1, 2)), AttributeError)
+    assert error.module_path == "1" and "got a call before" in str(error)

@@ -45,7 +45,7 @@ class Module(Movable):
     call_super_init: bool = False
     dump_patches: bool = False
 
-    _hooked: Any  # see module_hooks
+    _hooked: Any = True  # see module_hooks; of a module without __init__, whose call is to say so
     _is_full_backward_hook: bool | None = None
     _forward_pre_hooks = hooks.HookTable(calls=True)
     _forward_pre_hooks_with_kwargs = hooks.HookTable()
@@ -207,6 +207,7 @@ class Module(Movable):
         return type(self).__name__
 
     def __repr__(self) -> str:
+        hooks.need_ready(self, "a repr")
         extra = self.extra_repr()
         lines = extra.split("\n") if extra else []
         children = [

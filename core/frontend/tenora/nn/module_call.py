@@ -27,6 +27,7 @@ Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
 def call_with_hooks(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`forward` with every hook of this module and of all modules around it."""
+    hooks.need_ready(module, "a call")
     attributes = module.__dict__
     if not hooks.has_call_hooks(attributes) and not hooks.ACTIVE:
         attributes["_hooked"] = hooks.ACTIVE  # the last of its own hooks has gone
@@ -122,10 +123,10 @@ def path_within(outer: Any, inner: Any) -> str:
         if id(module) not in seen:
             seen.add(id(module))
             below = f"{path}." if path else ""
-            children = [
-                (f"{below}{name}", child) for name, child in module._modules.items() if child is not None
-            ]
-            waiting += reversed(children)  # the first child is next, as in named_modules
+            attributes = module.__dict__  # one without __init__ has no children
+            children = [(f"{below}{name}", attributes[name]) for name in attributes.get("_module_names", ())]
+            # The first child is next, as in named_modules.
+            waiting += [(path, child) for path, child in reversed(children) if child is not None]
     return f"<{type(inner).__name__}>"
 
 

@@ -22,6 +22,20 @@ Hooks = OrderedDict[int, Callable[..., Any]]
 ACTIVE: OrderedDict[int, bool] = OrderedDict()
 
 
+def not_ready(module: object, what: str) -> AttributeError:
+    """For `what` of a module whose class forgot `super().__init__()`, or has not got to it yet."""
+    return AttributeError(
+        f"[Module] {type(module).__name__}: got {what} before Module.__init__(), expected super().__init__() to run "
+        "first. Call it at the top of __init__."
+    )
+
+
+def need_ready(module: object, what: str) -> None:
+    """Raises `not_ready` unless `Module.__init__` has run."""
+    if "_module_names" not in module.__dict__:
+        raise not_ready(module, what)
+
+
 class HookTable:
     """A table of hooks of one module, made when it is first asked for; `calls`: whether calls must look at it."""
 
@@ -34,6 +48,7 @@ class HookTable:
     def __get__(self, module: Any, owner: type | None = None) -> Any:
         if module is None:
             return self
+        need_ready(module, "a use of the hooks")
         attributes = module.__dict__
         table = attributes.get(self._name)
         if table is None:

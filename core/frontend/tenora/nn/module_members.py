@@ -73,7 +73,7 @@ class MemberView:
             return self
         attributes = module.__dict__
         if self._names not in attributes:
-            raise _not_ready(module, f"the {_KIND[self._names]}s")
+            raise hooks.not_ready(module, f"a use of the {_KIND[self._names]}s")
         return Members(attributes, attributes[self._names])
 
     def __set__(self, module: Any, members: Mapping[str, Any]) -> None:
@@ -85,11 +85,13 @@ class MemberView:
         attributes.update(new)
 
 
-def _not_ready(module: object, what: str) -> AttributeError:
-    return AttributeError(
-        f"[Module] {type(module).__name__}: got a use of {what} before Module.__init__(), expected "
-        "super().__init__() to run first. Call it at the top of __init__."
-    )
+class SetByInit:
+    """An attribute that `__init__` sets: asking for it before is an error that says so."""
+
+    def __get__(self, module: Any, owner: type | None = None) -> Any:
+        if module is None:
+            return self
+        raise hooks.not_ready(module, "a use")
 
 
 class Registry:
@@ -115,8 +117,7 @@ class Registry:
 
     def _set_member(self, name: str, value: Any) -> None:
         attributes = self.__dict__
-        if "_module_names" not in attributes:
-            raise _not_ready(self, name)
+        hooks.need_ready(self, f"an assignment to {name}")
         kind = NAMES[0 if isinstance(value, Parameter) else 1 if isinstance(value, Buffer) else 2]
         for other in NAMES:
             if other != kind:
@@ -214,8 +215,7 @@ class Registry:
 
     def _check_name(self, name: str, kind: str) -> None:
         what = _KIND[kind]
-        if kind not in self.__dict__:
-            raise _not_ready(self, what)
+        hooks.need_ready(self, f"a registration of a {what}")
         if not isinstance(name, str):
             raise errors.ArgumentTypeError(
                 f"[Module] {what} name: got {type(name).__name__}, expected a string. Pass a string."

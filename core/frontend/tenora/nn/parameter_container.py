@@ -12,6 +12,7 @@ from tenora_engine import Tensor
 
 from .container import pairs
 from .module import Module
+from .module_members import SetByInit
 from .parameter import Parameter
 
 
@@ -48,6 +49,8 @@ class ParameterList(_NotCalled):
     >>> len(scales), [name for name, _ in scales.named_parameters()]
     (2, ['0', '1'])
     """
+
+    _size: Any = SetByInit()
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -116,9 +119,11 @@ class ParameterDict(_NotCalled):
     (['left', 'right'], 'Parameter')
     """
 
+    _keys: Any = SetByInit()
+
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self._keys: dict[str, None] = {}
+        self._keys = {}
         if parameters is not None:
             self.update(parameters)
 
