@@ -11,7 +11,6 @@ import pickle
 from collections import Counter, OrderedDict, defaultdict, namedtuple
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tenora
@@ -198,8 +197,6 @@ Point = namedtuple("Point", "x y")
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (np.ones(2), r"a numpy\.ndarray.*from_numpy"),
-        (np.float64(1), r"a numpy\.float64.*item\(\)"),
         (Point(1, 2), r"Point.*Convert it to tuple"),
         (defaultdict(list), r"collections\.defaultdict.*Convert it to dict"),
         (lambda: 1, r"builtins\.function.*pickle_module=pickle"),

@@ -52,9 +52,10 @@ def save(
     """Writes `obj` to the file `f`.
 
     `obj` may be or hold tensors, parameters, buffers, None, bools, ints, floats, complex numbers, texts, bytes, lists,
-    tuples, dicts, OrderedDicts, Counters, sets, slices, ranges, sizes, dtypes and devices. What shares memory or is
-    the same object does so after loading. An object that is or holds a module is pickled; with `pickle_module` anything
-    is. `pickle_protocol` counts only then; the last two arguments are taken for PyTorch's sake.
+    tuples, dicts, OrderedDicts, Counters, sets, slices, ranges, sizes, dtypes, devices, NumPy's numbers and its arrays
+    of numbers, texts and dates. Tensors that share memory, and what is the same object, do so after loading. An object
+    that is or holds a module is pickled; with `pickle_module` anything is. `pickle_protocol` counts only then; the last
+    two arguments are taken for PyTorch's sake.
 
     Raises:
         RefusedValueError: (a TypeError) another type; the text says where it lies and what to save instead.
@@ -116,9 +117,12 @@ def load(
 
     `map_location` says where tensors go: a device, a dict from the file's devices to others, or a function
     (storage on the host, device's name) that returns the storage to use or None. With `mmap=True` tensors are pages of
-    the file, read when they are touched; writes do not reach it, and their checksums are not looked at.
+    the file, read when they are touched; writes do not reach it, and their checksums are not looked at. As long as such
+    a tensor lives, the file must not be cut or written over in place: touching a page that is gone ends the process
+    (SIGBUS). Replacing it by another file, as `save` does, or deleting it is fine.
     `weights_only=False` loads pickled modules and objects, **which may run any code that the file holds**.
-    A file object is read from its position, and left behind what was read.
+    A file object is read from its position, and left behind what was read. The content tells what a file is, never its
+    name.
 
     Raises:
         FileError: (a RuntimeError) damaged, cut off or no such file; or a device that is not there.

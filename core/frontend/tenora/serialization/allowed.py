@@ -17,6 +17,7 @@ from tenora_engine import Size, Storage, Tensor
 from tenora_engine import device as Device
 
 from ..nn.parameter import Buffer, Parameter
+from . import numpy_pickles
 from .errors import refused, unreadable
 from .rebuild import integers
 from .source import loaded
@@ -142,7 +143,9 @@ def _rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
 
 
 def set_state(value: Any, state: Any) -> Any:
-    """Attributes of a tensor or an OrderedDict, by name; nothing of theirs is called."""
+    """Attributes of a tensor or an OrderedDict, by name; nothing of theirs is called. What an array of NumPy holds."""
+    if numpy_pickles.takes_state(value):
+        return numpy_pickles.set_state(value, state)
     if isinstance(state, tuple) and len(state) == 2 and not state[1]:  # (attributes, slots)
         state = state[0]
     if type(state) is not dict or not all(type(name) is str for name in state):
@@ -243,6 +246,7 @@ def _names() -> dict[str, Any]:
         "torch.nn.parameter.Buffer": Buffer,
         "torch.Size": _size,
         "torch.device": _device,
+        **numpy_pickles.functions(),
     }
     plain: dict[str, Callable[..., Any]] = {
         "set": _set(set),

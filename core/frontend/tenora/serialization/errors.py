@@ -30,19 +30,43 @@ class FileError(TenoraError, RuntimeError):
 
 
 class UnsafeFileError(FileError, pickle.UnpicklingError):
-    """A file that names something which `load` runs or builds only when told to."""
+    """A file that names something which `load` runs or builds only when told to.
+
+    >>> import io, pickle, tenora
+    >>> try:
+    ...     tenora.load(io.BytesIO(pickle.dumps(print)))
+    ... except UnsafeFileError as error:
+    ...     print(error.code)
+    unsafe_file
+    """
 
     default_code = "unsafe_file"
 
 
 class RefusedValueError(ArgumentTypeError):
-    """A value that `save` does not write; the text says where it lies and what to save instead."""
+    """A value that `save` does not write; the text says where it lies and what to save instead.
+
+    >>> import io, tenora
+    >>> try:
+    ...     tenora.save({"f": print}, io.BytesIO())
+    ... except RefusedValueError as error:
+    ...     print(error.code)
+    refused_value
+    """
 
     default_code = "refused_value"
 
 
 class NotAFileError(ArgumentTypeError, AttributeError):
-    """An argument that is neither a path nor a binary file; an AttributeError too, as PyTorch raises."""
+    """An argument that is neither a path nor a binary file; an AttributeError too, as PyTorch raises.
+
+    >>> import tenora
+    >>> try:
+    ...     tenora.load(3)
+    ... except NotAFileError as error:
+    ...     print(error.code)
+    not_a_file
+    """
 
     default_code = "not_a_file"
 

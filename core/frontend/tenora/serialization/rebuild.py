@@ -14,6 +14,7 @@ from tenora_engine import dtype as DType
 
 from .. import layouts
 from ..nn.parameter import Buffer, Parameter
+from . import arrays
 from .container import DTYPES, Entry
 from .errors import unreadable
 from .layout import dense
@@ -104,7 +105,7 @@ class Reader:
     def tensor(self, node: Node, depth: int, number: int | None) -> Tensor:
         """A tensor, a parameter or a buffer."""
         entry = self._entries[node["entry"]]
-        plain = self._plain(entry, node)
+        plain = self._plain(entry, node, self._places)
         requires_grad = node.get("requires_grad", False) is True
         kind = node.get("class")
         made: Any
@@ -122,7 +123,14 @@ class Reader:
             made.__dict__.update(self._attributes(node, depth))
         return made
 
-    def _plain(self, entry: Entry, node: Node) -> Tensor:
+    def array(self, node: Node, depth: int, number: int | None) -> Any:
+        """An array of NumPy's; it stays on the host."""
+        entry = self._entries[node["entry"]]
+        if "code" in node:
+            return arrays.array_of(node["code"], tuple(integers(node["sizes"])), self._storages[entry.name])
+        return self._plain(entry, {**node, "device": "cpu"}, Places("cpu")).numpy()
+
+    def _plain(self, entry: Entry, node: Node, places: Places) -> Tensor:
         location = node.get("device", "cpu")
         if not isinstance(location, str):
             raise unreadable(f"the device {location!r}", "a name")
@@ -134,7 +142,7 @@ class Reader:
         order = node.get("layout")
         key = (entry.name, location) if order is None else (entry.name, f"{location} {order}")
         if key not in self._placed:
-            storage = self._places.place(self._storages[entry.name], location)
+            storage = places.place(self._storages[entry.name], location)
             if order is not None:
                 storage = _reordered(storage, shape, integers(order), dtype)
             self._placed[key] = storage
@@ -187,6 +195,10 @@ def _optional(reader: Reader, node: Node, depth: int) -> list[Any]:
 
 _KINDS: dict[str, Callable[[Reader, Node, int, int | None], Any]] = {
     "tensor": Reader.tensor,
+    "array": Reader.array,
+    "numpy": lambda reader, node, depth, number: arrays.scalar_of(
+        node["dtype"], base64.b64decode(node["base64"], validate=True)
+    ),
     "dict": Reader.mapping,
     "OrderedDict": Reader.mapping,
     "Counter": Reader.mapping,

@@ -31,12 +31,25 @@ def add_safe_globals(safe_globals: Iterable[_Entry]) -> None:
 
 
 def get_safe_globals() -> list[Any]:
-    """What was added."""
+    """What was added, in the order of adding.
+
+    >>> import fractions, tenora
+    >>> with tenora.serialization.safe_globals([fractions.Fraction]):
+    ...     tenora.serialization.get_safe_globals()
+    [<class 'fractions.Fraction'>]
+    """
     return list(_added.values())
 
 
 def clear_safe_globals() -> None:
-    """Takes back all that was added."""
+    """Takes back all that was added.
+
+    >>> import fractions, tenora
+    >>> tenora.serialization.add_safe_globals([fractions.Fraction])
+    >>> tenora.serialization.clear_safe_globals()
+    >>> tenora.serialization.get_safe_globals()
+    []
+    """
     _added.clear()
 
 

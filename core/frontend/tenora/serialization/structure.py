@@ -21,6 +21,7 @@ from tenora_engine import dtype as DType
 
 from ..nn.module import Module
 from ..nn.parameter import Buffer, Parameter
+from . import arrays
 from .errors import RefusedValueError
 from .layout import Layout
 
@@ -70,7 +71,8 @@ class _Writer:
         left = [value]
         while left:
             each = left.pop()
-            if type(each) not in _MUTABLE and not (type(each) in (tuple, frozenset) and each):
+            kind = type(each)
+            if not (kind in _MUTABLE or (kind in (tuple, frozenset) and each) or arrays.is_array(kind)):
                 continue
             if id(each) in seen:
                 yield id(each)
@@ -120,7 +122,7 @@ class _Writer:
             return {"$": kind.__name__, "items": self._items(values, path, depth)}
         scalar = _SCALARS.get(kind)
         if scalar is None:
-            raise _refusal(value, path)
+            return self._of_numpy(value, path)
         return scalar(value)
 
     def _items(self, values: Iterable[Any], path: tuple[Any, ...], depth: int) -> list[Any]:
@@ -149,7 +151,7 @@ class _Writer:
         for key in keys:
             parts = list(key) if type(key) in (tuple, frozenset) else [key]
             for part in parts:
-                if type(part) not in _KEYS and not (type(part) is tuple and hashable(part)):
+                if not _is_key(type(part)) and not (type(part) is tuple and hashable(part)):
                     raise RefusedValueError(
                         f"[save] {place_of(path)}: got a key or element of type {type(part).__name__}, expected a "
                         "number, a text or a tuple of these. Use such keys."
@@ -167,8 +169,31 @@ class _Writer:
             node["device"] = str(value.device)
         if value.dtype.name == "complex128":
             node["complex"] = True
-        self._layout.add(value, ".".join(str(key) for key in path) or "tensor", node)
+        self._layout.add(value, _name(path), node)
         return self._with_attributes(node, value, path, depth)
+
+    def _of_numpy(self, value: Any, path: tuple[Any, ...]) -> Node:
+        """Its arrays and numbers; all else is refused."""
+        node: Node | None = None
+        if arrays.is_scalar(type(value)):
+            node = arrays.scalar_node(value)
+        elif arrays.is_array(type(value)):
+            node = {"$": "array"}
+            tensor = arrays.as_tensor(value, node)
+            if tensor is None:
+                raise _refusal(value, path)
+            self._layout.add(tensor, _name(path), node)
+        if node is None:
+            raise _refusal(value, path)
+        return node
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    return ".".join(str(key) for key in path) or "tensor"
+
+
+def _is_key(kind: type) -> bool:
+    return kind in _KEYS or arrays.is_scalar(kind)
 
 
 def hashable(value: Any, room: int = 1000) -> bool:
@@ -179,7 +204,7 @@ def hashable(value: Any, room: int = 1000) -> bool:
         if room < 0:
             return False
         inner = [each for each in left if type(each) in (tuple, frozenset)]
-        if any(type(each) not in (*_KEYS, tuple, frozenset) for each in left):
+        if any(type(each) not in (tuple, frozenset) and not _is_key(type(each)) for each in left):
             return False
         left, depth = [part for each in inner for part in each], depth + 1
     return not left
@@ -223,12 +248,13 @@ def _refusal(value: Any, path: tuple[Any, ...]) -> Exception:
     if isinstance(value, Module):
         return HoldsModule()
     kind = type(value)
+    what = f"{kind.__module__}.{kind.__qualname__}"
     if kind.__module__.partition(".")[0] == "numpy":
-        advice = (
-            "Save tenora.from_numpy(value)."
-            if hasattr(value, "strides") and value.shape
-            else "Save value.item()."
-        )
+        advice = "Save the numbers and arrays that it holds."
+        if hasattr(value, "strides"):  # an array or a number
+            exact = arrays.is_array(kind) or arrays.is_scalar(kind)
+            what += f" of dtype {value.dtype}"
+            advice = "Save value.tolist(), or numbers." if exact else "Save numpy.asarray(value)."
     elif hasattr(value, "state_dict"):
         advice = "Save its state_dict()."
     elif plain := next(
@@ -241,6 +267,5 @@ def _refusal(value: Any, path: tuple[Any, ...]) -> Exception:
             "load reads with weights_only=False only."
         )
     return RefusedValueError(
-        f"[save] {place_of(path)}: got a {kind.__module__}.{kind.__qualname__}, expected tensors, containers, numbers "
-        f"and text. {advice}"
+        f"[save] {place_of(path)}: got a {what}, expected tensors, containers, numbers and text. {advice}"
     )

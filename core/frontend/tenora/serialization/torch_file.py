@@ -23,6 +23,7 @@ from tenora_engine import Storage
 from .allowed import ADVICE, NAMES, Allowed, Lent, StorageKind
 from .errors import foreign, refused, unreadable
 from .locations import Places
+from .numpy_pickles import Kind
 from .safe_globals import find_added, is_added
 from .source import Source, all_bytes
 from .unpickler import Scout, Unpickler
@@ -161,7 +162,7 @@ def find(name: str) -> Any:
 
 
 class _Trusting(pickle.Unpickler):
-    """For `weights_only=False`: names that are not PyTorch's are imported."""
+    """For `weights_only=False`: names that are not PyTorch's are imported, NumPy's too."""
 
     def __init__(self, file: BinaryIO, lend: _Lender, options: dict[str, Any]) -> None:
         super().__init__(file, **options)
@@ -169,7 +170,8 @@ class _Trusting(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         whole = f"{module}.{name}"
-        if whole in NAMES or module.partition(".")[0] == "torch":
+        library = module.partition(".")[0]
+        if library == "torch" or (whole in NAMES and library != "numpy"):
             return find(whole)
         return super().find_class(module, name)
 
@@ -193,8 +195,9 @@ def check_plain(value: Any) -> None:
     left = [value]
     while left:
         each = left.pop()
-        if isinstance(each, Allowed | StorageKind | Lent):
+        if isinstance(each, Allowed | StorageKind | Lent | Kind):
             name = each.name if isinstance(each, Allowed) else "torch.UntypedStorage"
+            name = "numpy.dtype" if isinstance(each, Kind) else name
             raise refused(f"the name '{name}' as a value", "Save a tensor, or the name as text.")
         if isinstance(each, dict | list | tuple) and id(each) not in seen:
             seen.add(id(each))
