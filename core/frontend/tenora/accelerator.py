@@ -26,11 +26,20 @@ class Accelerator(ModuleType):
         self.device_type = device_type
 
     def is_available(self) -> bool:
-        """Whether a backend for this device type is usable and sees at least one device."""
+        """Whether a backend for this device type is usable and sees at least one device.
+
+        >>> import tenora
+        >>> tenora.cuda.is_available() == (tenora.cuda.device_count() > 0)
+        True
+        """
         return self.device_count() > 0
 
     def device_count(self) -> int:
-        """How many devices of this type there are; 0 when no backend serves it."""
+        """How many devices of this type there are; 0 when no backend serves it.
+
+        >>> Accelerator("nothing").device_count()
+        0
+        """
         return tenora_dispatch.device_count(self.device_type)
 
     def _device(self, device: Any) -> Any:
@@ -39,35 +48,74 @@ class Accelerator(ModuleType):
         return tenora_engine.device(device)
 
     def synchronize(self, device: Any = None) -> None:
-        """Waits until everything submitted to the device has finished."""
+        """Waits until everything submitted to the device has finished.
+
+        BackendNotFoundError where no backend serves the device, as in all functions below.
+
+        >>> Accelerator("cpu").synchronize()
+        """
         tenora_engine.synchronize(self._device(device))
 
     def current_stream(self, device: Any = None) -> Any:
-        """The stream that this thread submits to."""
+        """The stream that this thread submits to; None on a device without streams.
+
+        >>> Accelerator("cpu").current_stream()
+        """
         return tenora_engine.current_stream(self._device(device))
 
     def memory_stats(self, device: Any = None) -> dict[str, int]:
-        """Counters of the caching allocator, in bytes and calls."""
+        """Counters of the caching allocator, in bytes and calls.
+
+        >>> stats = Accelerator("cpu").memory_stats()
+        >>> stats["reserved_bytes"] >= stats["live_bytes"]
+        True
+        """
         return tenora_engine.memory_stats(self._device(device))
 
     def memory_allocated(self, device: Any = None) -> int:
-        """Bytes in use by live tensors."""
+        """Bytes in use by live tensors.
+
+        >>> import tenora
+        >>> before = Accelerator("cpu").memory_allocated()
+        >>> x = tenora.zeros(1000)
+        >>> Accelerator("cpu").memory_allocated() - before >= 4000
+        True
+        """
         return self.memory_stats(device)["live_bytes"]
 
     def max_memory_allocated(self, device: Any = None) -> int:
-        """The highest `memory_allocated` since the last reset."""
+        """The highest `memory_allocated` since the last reset.
+
+        >>> host = Accelerator("cpu")
+        >>> host.max_memory_allocated() >= host.memory_allocated()
+        True
+        """
         return self.memory_stats(device)["live_bytes_peak"]
 
     def memory_reserved(self, device: Any = None) -> int:
-        """Bytes held by the allocator, cached memory included."""
+        """Bytes held by the allocator, cached memory included.
+
+        >>> host = Accelerator("cpu")
+        >>> host.memory_reserved() >= host.memory_allocated()
+        True
+        """
         return self.memory_stats(device)["reserved_bytes"]
 
     def empty_cache(self, device: Any = None) -> None:
-        """Gives cached memory back."""
+        """Gives cached memory back.
+
+        >>> Accelerator("cpu").empty_cache()
+        """
         tenora_engine.empty_cache(self._device(device))
 
     def reset_peak_memory_stats(self, device: Any = None) -> None:
-        """Starts the peaks anew."""
+        """Starts the peaks anew.
+
+        >>> host = Accelerator("cpu")
+        >>> host.reset_peak_memory_stats()
+        >>> host.max_memory_allocated() == host.memory_allocated()
+        True
+        """
         tenora_engine.reset_peak_memory(self._device(device))
 
 
@@ -75,7 +123,11 @@ _modules: dict[str, Accelerator] = {}
 
 
 def accelerator(device_type: str) -> Accelerator:
-    """The module of a device type, one object per type."""
+    """The module of a device type, one object per type; nothing is loaded, and none need be there.
+
+    >>> accelerator("cuda") is accelerator("cuda")
+    True
+    """
     if device_type not in _modules:
         _modules[device_type] = Accelerator(device_type)
     return _modules[device_type]

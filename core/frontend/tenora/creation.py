@@ -93,7 +93,14 @@ def empty(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Uninitialised memory of the given size."""
+    """Uninitialised memory of the given size.
+
+    RuntimeError for a negative size; with `out`, for another `dtype` than that of `out`.
+
+    >>> import tenora
+    >>> tenora.empty(2, 3, dtype=tenora.int32).shape
+    tenora.Size([2, 3])
+    """
     if out is not None:
         return _into("empty", out, dtype, lambda **options: empty(*size, **options))
     return _finish(tenora_ops.empty(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
@@ -124,7 +131,14 @@ def ones(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones of the given size."""
+    """Ones of the given size.
+
+    The default dtype unless another is given. RuntimeError for a negative size.
+
+    >>> import tenora
+    >>> tenora.ones(2, 3).sum().item()
+    6.0
+    """
     if out is not None:
         return _into("ones", out, dtype, lambda **options: ones(*size, **options))
     return _finish(tenora_ops.ones(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
@@ -139,7 +153,15 @@ def full(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`fill_value` everywhere; its kind decides the dtype when none is given."""
+    """`fill_value` everywhere; its kind decides the dtype when none is given.
+
+    That is bool, int64, the default dtype or the complex dtype of its width. RuntimeError for a negative size,
+    TypeError for what is no number.
+
+    >>> import tenora
+    >>> tenora.full((2,), 7).tolist()
+    [7, 7]
+    """
     if out is not None:
         return _into("full", out, dtype, lambda **options: full(size, fill_value, **options))
     if isinstance(fill_value, complex):
@@ -153,21 +175,36 @@ def full(
 def empty_like(
     input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`empty` with the size, dtype and device of `input`."""
+    """`empty` with the size, dtype and device of `input`; TypeError for what is no tensor.
+
+    >>> import tenora
+    >>> tenora.empty_like(tenora.zeros(2, 3)).shape
+    tenora.Size([2, 3])
+    """
     return _finish(tenora_ops.empty_like(input, dtype=dtype, device=device), requires_grad)
 
 
 def zeros_like(
     input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`zeros` with the size, dtype and device of `input`."""
+    """`zeros` with the size, dtype and device of `input`; TypeError for what is no tensor.
+
+    >>> import tenora
+    >>> tenora.zeros_like(tenora.tensor([1, 2])).tolist()
+    [0, 0]
+    """
     return _finish(tenora_ops.zeros_like(input, dtype=dtype, device=device), requires_grad)
 
 
 def ones_like(
     input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`ones` with the size, dtype and device of `input`."""
+    """`ones` with the size, dtype and device of `input`; TypeError for what is no tensor.
+
+    >>> import tenora
+    >>> tenora.ones_like(tenora.tensor([5, 6])).tolist()
+    [1, 1]
+    """
     return _finish(tenora_ops.ones_like(input, dtype=dtype, device=device), requires_grad)
 
 
@@ -179,7 +216,12 @@ def full_like(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`full` with the size, dtype and device of `input`."""
+    """`full` with the size, dtype and device of `input`; TypeError for what is no tensor.
+
+    >>> import tenora
+    >>> tenora.full_like(tenora.zeros(2), 7).tolist()
+    [7.0, 7.0]
+    """
     if isinstance(fill_value, complex):
         return _finish(
             tenora_ops.empty_like(input, dtype=dtype, device=device).fill_(fill_value), requires_grad
@@ -308,7 +350,14 @@ def eye(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Ones on the diagonal of an n x m matrix (n x n without `m`), zeros elsewhere."""
+    """Ones on the diagonal of an n x m matrix (n x n without `m`), zeros elsewhere.
+
+    The default dtype unless another is given. RuntimeError for a negative size.
+
+    >>> import tenora
+    >>> tenora.eye(2, 3).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
     if out is not None:
         return _into("eye", out, dtype, lambda **options: eye(n, m, **options))
     return _finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad)
@@ -322,7 +371,16 @@ def rand(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Uniform on [0, 1), bit-identical on every backend for the same seed."""
+    """Uniform on [0, 1), bit-identical on every backend for the same seed.
+
+    The default dtype unless another floating or complex one is given. Bits come from Philox 4x32-10 (Salmon et al.
+    2011). RuntimeError for a negative size or a whole dtype.
+
+    >>> import tenora
+    >>> x = tenora.rand(2, 3)
+    >>> x.shape, bool(((x >= 0) & (x < 1)).all())
+    (tenora.Size([2, 3]), True)
+    """
     if out is not None:
         return _into("rand", out, dtype, lambda **options: rand(*size, generator=generator, **options))
     result = tenora_ops.rand(_size(size), generator=generator, dtype=dtype, device=default_device(device))
@@ -337,7 +395,16 @@ def randn(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Normal with mean 0 and variance 1."""
+    """Normal with mean 0 and variance 1, by the formula of Box and Muller (1958) from the bits of `rand`.
+
+    The default dtype unless another floating or complex one is given. RuntimeError for a negative size or a whole
+    dtype.
+
+    >>> import tenora
+    >>> x = tenora.randn(10000)
+    >>> bool(x.mean().abs() < 0.05 and (x.var() - 1).abs() < 0.1)
+    True
+    """
     if out is not None:
         return _into("randn", out, dtype, lambda **options: randn(*size, generator=generator, **options))
     result = tenora_ops.randn(_size(size), generator=generator, dtype=dtype, device=default_device(device))
@@ -355,7 +422,15 @@ def randint(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0."""
+    """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0.
+
+    int64 unless `dtype` says otherwise. RuntimeError unless `low` is below `high`, TypeError without a size.
+
+    >>> import tenora
+    >>> x = tenora.randint(2, 5, (100,))
+    >>> x.unique().tolist()
+    [2, 3, 4]
+    """
     if out is not None:
         return _into(
             "randint", out, dtype, lambda **options: randint(low, high, size, generator=generator, **options)
@@ -383,7 +458,12 @@ def randperm(
     dtype: DType | None = None,
     device: Any = None,
 ) -> Tensor:
-    """A random order of 0 .. n - 1, int64 unless `dtype` says otherwise."""
+    """A random order of 0 .. n - 1, int64 unless `dtype` says otherwise; RuntimeError for a negative `n`.
+
+    >>> import tenora
+    >>> tenora.randperm(5).sort().values.tolist()
+    [0, 1, 2, 3, 4]
+    """
     if out is not None:
         return _into("randperm", out, dtype, lambda **options: randperm(n, generator=generator, **options))
     order: Tensor = tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
@@ -393,7 +473,12 @@ def randperm(
 def rand_like(
     input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`rand` with the size, dtype and device of `input`."""
+    """`rand` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
+
+    >>> import tenora
+    >>> tenora.rand_like(tenora.zeros(2, 3)).shape
+    tenora.Size([2, 3])
+    """
     return rand(
         input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
     )
@@ -402,7 +487,12 @@ def rand_like(
 def randn_like(
     input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`randn` with the size, dtype and device of `input`."""
+    """`randn` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
+
+    >>> import tenora
+    >>> tenora.randn_like(tenora.zeros(2, 3)).shape
+    tenora.Size([2, 3])
+    """
     return randn(
         input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
     )

@@ -52,7 +52,17 @@ class profile:
         self.events, self.dropped = ring_take()
 
     def export_chrome_trace(self, path: str | Path) -> None:
-        """Writes JSON for chrome://tracing and Perfetto."""
+        """Writes JSON for chrome://tracing and Perfetto; times are microseconds.
+
+        >>> import json, tempfile, tenora
+        >>> with tenora.profiler.profile() as recorded:
+        ...     _ = tenora.ones(3) + 1
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     recorded.export_chrome_trace(f"{folder}/trace.json")
+        ...     found = json.loads(Path(f"{folder}/trace.json").read_text())
+        >>> any(event.get("name") == "add" for event in found["traceEvents"])
+        True
+        """
         Path(path).write_text(chrome_trace(self.events), encoding="utf-8")
 
 

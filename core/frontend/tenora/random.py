@@ -43,19 +43,38 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seeds the default generators from the operating system and returns the seed."""
+    """Seeds the default generators from the operating system and returns the seed.
+
+    >>> import tenora
+    >>> with tenora.random.fork_rng():
+    ...     tenora.random.seed() == tenora.random.initial_seed()
+    True
+    """
     value = secrets.randbits(63)
     manual_seed(value)
     return value
 
 
 def initial_seed() -> int:
-    """The seed of the default generator."""
+    """The seed of the default generator.
+
+    >>> import tenora
+    >>> with tenora.random.fork_rng():
+    ...     _ = tenora.manual_seed(7)
+    ...     tenora.random.initial_seed()
+    7
+    """
     return default_generator().initial_seed()
 
 
 def get_rng_state() -> Tensor:
-    """The state of the default generator (seed and counter), as 16 bytes."""
+    """The state of the default generator (seed and counter), as 16 bytes.
+
+    >>> import tenora
+    >>> state = tenora.random.get_rng_state()
+    >>> state.shape, state.dtype
+    (tenora.Size([16]), tenora.uint8)
+    """
     return default_generator().get_state()
 
 
@@ -63,6 +82,13 @@ def set_rng_state(new_state: Tensor) -> None:
     """Sets the state that `get_rng_state` returned; TypeError for what is no uint8 tensor of the host.
 
     RuntimeError for another number of bytes than 16.
+
+    >>> import tenora
+    >>> state = tenora.random.get_rng_state()
+    >>> first = tenora.rand(3)
+    >>> tenora.random.set_rng_state(state)
+    >>> bool((tenora.rand(3) == first).all())
+    True
     """
     default_generator().set_state(new_state)
 

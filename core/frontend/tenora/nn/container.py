@@ -312,7 +312,16 @@ def pairs(name: str, given: Any) -> Iterator[tuple[str, Any]]:
 
 
 class Container(Module):
-    """An old name for a module with given children; a FutureWarning says so."""
+    """An old name for a module with given children; a FutureWarning says so.
+
+    >>> import tenora, warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     tenora.nn.Container(first=tenora.nn.ReLU())
+    Container(
+      (first): ReLU()
+    )
+    """
 
     def __init__(self, **kwargs: Module) -> None:
         super().__init__()

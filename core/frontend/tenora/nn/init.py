@@ -32,7 +32,13 @@ _skipping: ContextVar[bool] = ContextVar("skipping", default=False)
 
 @contextmanager
 def skipped() -> Iterator[None]:
-    """Inside, the functions of this module leave their tensors as they are: what `nn.utils.skip_init` needs."""
+    """Inside, the functions of this module leave their tensors as they are: what `nn.utils.skip_init` needs.
+
+    >>> import tenora
+    >>> with skipped():
+    ...     zeros_(tenora.ones(2))
+    tensor([1., 1.])
+    """
     token = _skipping.set(True)
     try:
         yield
@@ -378,8 +384,8 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
     return tensor.scatter_(0, order.argsort(0)[:zeros], 0.0)
 
 
-def _old(new: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """`new` under its old name, without the underscore."""
+def _old(new: Callable[P, Tensor], example: str) -> Callable[P, Tensor]:
+    """`new` under its old name, without the underscore; `example` are arguments that its docstring shows."""
     name = new.__name__.rstrip("_")
 
     @functools.wraps(new)
@@ -388,18 +394,26 @@ def _old(new: Callable[P, Tensor]) -> Callable[P, Tensor]:
         return new(*args, **kwargs)
 
     old.__name__ = old.__qualname__ = name
-    old.__doc__ = f"The old name of `{new.__name__}`."
+    old.__doc__ = f"""The old name of `{new.__name__}`; a FutureWarning says so.
+
+    >>> import tenora, warnings
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     tensor = {name}({example})
+    >>> said[0].category.__name__, type(tensor).__name__
+    ('FutureWarning', 'Tensor')
+    """
     return old
 
 
-uniform = _old(uniform_)
-normal = _old(normal_)
-constant = _old(constant_)
-eye = _old(eye_)
-dirac = _old(dirac_)
-xavier_uniform = _old(xavier_uniform_)
-xavier_normal = _old(xavier_normal_)
-kaiming_uniform = _old(kaiming_uniform_)
-kaiming_normal = _old(kaiming_normal_)
-orthogonal = _old(orthogonal_)
-sparse = _old(sparse_)
+uniform = _old(uniform_, "tenora.empty(2)")
+normal = _old(normal_, "tenora.empty(2)")
+constant = _old(constant_, "tenora.empty(2), 0.5")
+eye = _old(eye_, "tenora.empty(2, 2)")
+dirac = _old(dirac_, "tenora.empty(2, 2, 3)")
+xavier_uniform = _old(xavier_uniform_, "tenora.empty(2, 2)")
+xavier_normal = _old(xavier_normal_, "tenora.empty(2, 2)")
+kaiming_uniform = _old(kaiming_uniform_, "tenora.empty(2, 2)")
+kaiming_normal = _old(kaiming_normal_, "tenora.empty(2, 2)")
+orthogonal = _old(orthogonal_, "tenora.empty(2, 2)")
+sparse = _old(sparse_, "tenora.empty(2, 2), 0.5")

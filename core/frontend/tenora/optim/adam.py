@@ -70,7 +70,16 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay (Loshchilov and Hutter 2019, https://arxiv.org/abs/1711.05101)."""
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019, https://arxiv.org/abs/1711.05101).
+
+    >>> import tenora
+    >>> weight = tenora.tensor([1.0], requires_grad=True)
+    >>> optimizer = AdamW([weight], lr=0.1, weight_decay=0.5)
+    >>> (2 * weight).sum().backward()
+    >>> optimizer.step()
+    >>> weight.detach()
+    tensor([0.8500])
+    """
 
     def __init__(
         self,

@@ -116,17 +116,38 @@ BLACKMAN = [0.42, 0.5, 0.08]
 
 
 def bartlett(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """1 - |2 n / N - 1|."""
+    """1 - |2 n / N - 1|, a triangle (Bartlett 1950), with N = M - 1, or M where not `sym`.
+
+    The result is (M). Errors and `options` are those of every window, see the module.
+
+    >>> import tenora
+    >>> tenora.signal.windows.bartlett(5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
     return _bartlett("bartlett", M, sym, options)
 
 
 def blackman(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N)."""
+    """0.42 - 0.5 cos(2 pi n / N) + 0.08 cos(4 pi n / N), with N = M - 1, or M where not `sym` (Harris 1978).
+
+    The result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.blackman(5)[1:4]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
     return _sum_of_cosines("blackman", M, BLACKMAN, sym, options)
 
 
 def cosine(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """sin(pi (n + 1/2) / M)."""
+    """sin(pi (n + 1/2) / M), or of M + 1 where not `sym` (Harris 1978).
+
+    The result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.cosine(3)
+    tensor([0.5000, 1.0000, 0.5000])
+    """
     return _window(
         "cosine", M, lambda n, last: tenora_ops.sin((n + 0.5) * (math.pi / (last + 1))), sym, options
     )
@@ -135,7 +156,14 @@ def cosine(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
 def exponential(
     M: int, *, center: float | None = None, tau: float = 1.0, sym: bool = True, **options: Unpack[Options]
 ) -> Tensor:
-    """exp(-|n - center| / tau); ValueError unless tau is positive, and for a centre of a symmetric window."""
+    """exp(-|n - center| / tau); ValueError unless tau is positive, and for a centre of a symmetric window.
+
+    The result is (M); `center` is the middle unless given (Harris 1978).
+
+    >>> import tenora
+    >>> tenora.signal.windows.exponential(3, tau=1.0)
+    tensor([0.3679, 1.0000, 0.3679])
+    """
     if tau <= 0:
         raise errors.ArgumentValueError(
             f"[exponential] tau: got {tau}, expected more than 0. Pass a positive one."
@@ -153,7 +181,14 @@ def exponential(
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """exp(-((n - N / 2) / std)^2 / 2); ValueError unless std is positive."""
+    """exp(-((n - N / 2) / std)^2 / 2), with N = M - 1, or M where not `sym`; ValueError unless std is positive.
+
+    The result is (M) (Harris 1978).
+
+    >>> import tenora
+    >>> tenora.signal.windows.gaussian(3, std=1.0)
+    tensor([0.6065, 1.0000, 0.6065])
+    """
     if std <= 0:
         raise errors.ArgumentValueError(
             f"[gaussian] std: got {std}, expected more than 0. Pass a positive one."
@@ -168,7 +203,15 @@ def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Unpack[Op
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """A sum of cosines with coefficients `a`; TypeError or ValueError unless there are some."""
+    """A sum of cosines with coefficients `a`; TypeError or ValueError unless there are some.
+
+    a0 - a1 cos(2 pi n / N) + a2 cos(4 pi n / N) - ..., with N = M - 1, or M where not `sym` (Harris 1978). The
+    result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.general_cosine(5, a=[0.5, 0.5]).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
     if not isinstance(a, Iterable):
         raise errors.ArgumentTypeError(
             f"[general_cosine] a: got {type(a).__name__}, expected a list of numbers. Put it into one."
@@ -182,37 +225,82 @@ def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: U
 
 
 def general_hamming(M: int, *, alpha: float = 0.54, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """alpha - (1 - alpha) cos(2 pi n / N)."""
+    """alpha - (1 - alpha) cos(2 pi n / N), with N = M - 1, or M where not `sym` (Harris 1978).
+
+    The result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.general_hamming(5, alpha=0.5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
     return _sum_of_cosines("general_hamming", M, [alpha, 1 - alpha], sym, options)
 
 
 def hamming(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """0.54 - 0.46 cos(2 pi n / N)."""
+    """0.54 - 0.46 cos(2 pi n / N), with N = M - 1, or M where not `sym` (Harris 1978).
+
+    The result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.hamming(5)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400, 0.0800])
+    """
     return _sum_of_cosines("hamming", M, [0.54, 0.46], sym, options)
 
 
 def hann(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """(1 - cos(2 pi n / N)) / 2."""
+    """(1 - cos(2 pi n / N)) / 2, with N = M - 1, or M where not `sym` (Harris 1978).
+
+    The result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.hann(5).tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
     return _sum_of_cosines("hann", M, [0.5, 0.5], sym, options)
 
 
 def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta); ValueError for a negative beta."""
+    """I0(beta sqrt(1 - (2 n / N - 1)^2)) / I0(beta); ValueError for a negative beta (Kaiser and Schafer 1980).
+
+    N = M - 1, or M where not `sym`; I0 is the modified Bessel function. The result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.kaiser(3, beta=0.0).tolist()
+    [1.0, 1.0, 1.0]
+    """
     return _kaiser("kaiser", M, beta, sym, options)
 
 
 def nuttall(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
-    """Nuttall's sum of four cosines with the lowest side lobes."""
+    """Nuttall's sum of four cosines with the lowest side lobes (Nuttall 1981).
+
+    The result is (M).
+
+    >>> import tenora
+    >>> tenora.signal.windows.nuttall(5)[1:4]
+    tensor([0.2270, 1.0000, 0.2270])
+    """
     return _sum_of_cosines("nuttall", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, options)
 
 
 def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
-    """`bartlett`, periodic unless told otherwise."""
+    """`bartlett`, periodic unless told otherwise: (window_length). RuntimeError for a negative length.
+
+    >>> import tenora
+    >>> tenora.bartlett_window(4).tolist()
+    [0.0, 0.5, 1.0, 0.5]
+    """
     return _bartlett("bartlett_window", window_length, not periodic, options)
 
 
 def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
-    """`blackman`, periodic unless told otherwise."""
+    """`blackman`, periodic unless told otherwise: (window_length). RuntimeError for a negative length.
+
+    >>> import tenora
+    >>> tenora.blackman_window(4)[1:]
+    tensor([0.3400, 1.0000, 0.3400])
+    """
     return _sum_of_cosines("blackman_window", window_length, BLACKMAN, not periodic, options)
 
 
@@ -223,7 +311,14 @@ def hamming_window(
     beta: float = 0.46,
     **options: Unpack[Options],
 ) -> Tensor:
-    """alpha - beta cos(2 pi n / N), periodic unless told otherwise."""
+    """alpha - beta cos(2 pi n / N), periodic unless told otherwise: (window_length).
+
+    RuntimeError for a negative length.
+
+    >>> import tenora
+    >>> tenora.hamming_window(4)
+    tensor([0.0800, 0.5400, 1.0000, 0.5400])
+    """
     return _sum_of_cosines("hamming_window", window_length, [alpha, beta], not periodic, options)
 
 
@@ -240,7 +335,12 @@ def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Opt
 def kaiser_window(
     window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]
 ) -> Tensor:
-    """`kaiser`, periodic unless told otherwise."""
+    """`kaiser`, periodic unless told otherwise: (window_length). RuntimeError for a negative length.
+
+    >>> import tenora
+    >>> tenora.kaiser_window(3, beta=0.0).tolist()
+    [1.0, 1.0, 1.0]
+    """
     return _kaiser("kaiser_window", window_length, beta, not periodic, options)
 
 

@@ -147,7 +147,16 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """The old name of `clip_grad_norm_`."""
+    """The old name of `clip_grad_norm_`; a FutureWarning says so.
+
+    >>> import tenora, warnings
+    >>> weight = tenora.zeros(2, requires_grad=True)
+    >>> weight.grad = tenora.tensor([3.0, 4.0])
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     clip_grad_norm([weight], 1.0).item()
+    5.0
+    """
     warnings.warn("[clip_grad_norm] is the old name: use clip_grad_norm_.", FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 

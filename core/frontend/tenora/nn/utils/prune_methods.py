@@ -46,10 +46,24 @@ class BasePruningMethod(ABC):
 
     @abstractmethod
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The new mask for the scores `t`, on top of the mask that is there."""
+        """The new mask for the scores `t`, on top of the mask that is there.
+
+        `t`, `default_mask` and the result have one shape; a mask is 0 where an element is pruned, else 1.
+
+        >>> import tenora
+        >>> Identity().compute_mask(tenora.zeros(2), tenora.ones(2)).tolist()
+        [1.0, 1.0]
+        """
 
     def apply_mask(self, module: Module) -> Any:
-        """The pruned tensor: the original one times the mask, with history."""
+        """The pruned tensor: the original one times the mask, with history.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(2, 1)
+        >>> method = CustomFromMask.apply(layer, "weight", tenora.tensor([[1.0, 0.0]]))
+        >>> bool((method.apply_mask(layer) == layer.weight_orig * layer.weight_mask).all())
+        True
+        """
         original = getattr(module, f"{self._tensor_name}_orig")
         return getattr(module, f"{self._tensor_name}_mask").to(original.dtype) * original
 
@@ -59,6 +73,12 @@ class BasePruningMethod(ABC):
 
         The keyword `importance_scores` (a tensor, or None) is judged in place of the parameter itself; the other
         arguments are the method's own. Returns the method, or the container of all methods on this parameter.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(2, 2)
+        >>> _ = L1Unstructured.apply(layer, "weight", 1, importance_scores=tenora.tensor([[4.0, 3.0], [1.0, 2.0]]))
+        >>> layer.weight_mask.tolist()
+        [[1.0, 1.0], [0.0, 1.0]]
         """
         importance_scores = kwargs.pop("importance_scores", None)
         before = hook_of(module, name)
@@ -95,7 +115,12 @@ class BasePruningMethod(ABC):
     def prune(
         self, t: Tensor, default_mask: Tensor | None = None, importance_scores: Tensor | None = None
     ) -> Any:
-        """`t` with what this method's mask says set to 0; no module is changed."""
+        """`t` with what this method's mask says set to 0; no module is changed.
+
+        >>> import tenora
+        >>> L1Unstructured(1).prune(tenora.tensor([3.0, -1.0, 2.0])).tolist()
+        [3.0, -0.0, 2.0]
+        """
         if importance_scores is not None:
             _same_shape("importance_scores", importance_scores, t)
         start = tenora_ops.ones_like(t) if default_mask is None else default_mask
@@ -104,7 +129,15 @@ class BasePruningMethod(ABC):
         )
 
     def remove(self, module: Module) -> None:
-        """Makes the pruned tensor the parameter itself: the pruning becomes permanent."""
+        """Makes the pruned tensor the parameter itself: the pruning becomes permanent.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(2, 1)
+        >>> method = CustomFromMask.apply(layer, "weight", tenora.tensor([[1.0, 0.0]]))
+        >>> method.remove(layer)
+        >>> sorted(name for name, _ in layer.named_parameters()), bool(layer.weight[0, 1] == 0)
+        (['bias', 'weight'], True)
+        """
         name = self._tensor_name
         pruned = self.apply_mask(module)
         delattr(module, name)
@@ -146,7 +179,17 @@ class PruningContainer(BasePruningMethod):
             self.add_pruning_method(method)
 
     def add_pruning_method(self, method: BasePruningMethod) -> None:
-        """Adds a method for the same tensor; TypeError for something else, ValueError for another tensor."""
+        """Adds a method for the same tensor; TypeError for something else, ValueError for another tensor.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(4, 4)
+        >>> container = PruningContainer(RandomUnstructured.apply(layer, "weight", 2))
+        >>> added = L1Unstructured(3)
+        >>> added._tensor_name = "weight"
+        >>> container.add_pruning_method(added)
+        >>> len(container)
+        2
+        """
         if not isinstance(method, BasePruningMethod):
             raise errors.ArgumentTypeError(
                 f"[prune] method: got {type(method).__name__}, expected a BasePruningMethod. Derive from it."
@@ -168,7 +211,14 @@ class PruningContainer(BasePruningMethod):
         return self._pruning_methods[idx]
 
     def compute_mask(self, t: Tensor, default_mask: Tensor) -> Tensor:
-        """The mask after the last method, which sees only what `default_mask` leaves."""
+        """The mask after the last method, which sees only what `default_mask` leaves.
+
+        >>> import tenora
+        >>> method = Identity()
+        >>> method._tensor_name = "weight"
+        >>> PruningContainer(method).compute_mask(tenora.ones(2), tenora.tensor([1.0, 0.0])).tolist()
+        [1.0, 0.0]
+        """
         method = self._pruning_methods[-1]
         place = _open_to(method, t, default_mask)
         mask: Any = default_mask.to(t.dtype).clone()
@@ -207,7 +257,14 @@ def _no_dim(dim: int, t: Tensor) -> errors.IndexRangeError:
 
 
 class Identity(BasePruningMethod):
-    """Prunes nothing, and makes mask and original all the same."""
+    """Prunes nothing, and makes mask and original all the same.
+
+    >>> import tenora
+    >>> layer = tenora.nn.Linear(2, 2)
+    >>> _ = Identity.apply(layer, "weight")
+    >>> layer.weight_mask.tolist()
+    [[1.0, 1.0], [1.0, 1.0]]
+    """
 
     PRUNING_TYPE = "unstructured"
 
@@ -264,7 +321,16 @@ class _Elements(_Amount):
 
 
 class RandomUnstructured(_Elements):
-    """Prunes elements drawn at random."""
+    """Prunes elements drawn at random: `amount` of them, or a share of all (from 0.0 to 1.0).
+
+    TypeError for an amount that is no number, ValueError for a negative one or one of more than there are.
+
+    >>> import tenora
+    >>> layer = tenora.nn.Linear(4, 4)
+    >>> _ = RandomUnstructured.apply(layer, "weight", 0.25)
+    >>> layer.weight_mask.sum().item()
+    12.0
+    """
 
     def scores(self, t: Any) -> Any:
         """Uniform numbers."""
@@ -277,7 +343,14 @@ class RandomUnstructured(_Elements):
 
 
 class L1Unstructured(_Elements):
-    """Prunes the elements of least absolute value."""
+    """Prunes the elements of least absolute value: `amount` of them, or a share of all (Han et al. 2015).
+
+    TypeError for an amount that is no number, ValueError for a negative one or one of more than there are.
+
+    >>> import tenora
+    >>> L1Unstructured(2).prune(tenora.tensor([[3.0, -1.0], [0.5, 2.0]])).tolist()
+    [[3.0, -0.0], [0.0, 2.0]]
+    """
 
     def scores(self, t: Any) -> Any:
         """Absolute values."""
@@ -325,7 +398,16 @@ class _Slices(_Amount):
 
 
 class RandomStructured(_Slices):
-    """Prunes slices drawn at random."""
+    """Prunes slices along `dim` drawn at random: `amount` of them, or a share of all.
+
+    Errors as in `LnStructured`.
+
+    >>> import tenora
+    >>> layer = tenora.nn.Linear(4, 4)
+    >>> _ = RandomStructured.apply(layer, "weight", 1, dim=0)
+    >>> layer.weight_mask.sum(1).sort().values.tolist()
+    [0.0, 4.0, 4.0, 4.0]
+    """
 
     def scores(self, t: Any, dim: int) -> Any:
         """Uniform numbers."""
@@ -338,7 +420,15 @@ class RandomStructured(_Slices):
 
 
 class LnStructured(_Slices):
-    """Prunes the slices of least norm."""
+    """Prunes the slices along `dim` of least norm of order `n`: `amount` of them, or a share of all.
+
+    TypeError for an amount that is no number; ValueError for a negative one, one of more than there are, and a
+    tensor of fewer than two dims; IndexError for a `dim` that is not there.
+
+    >>> import tenora
+    >>> LnStructured(1, n=2, dim=0).prune(tenora.tensor([[3.0, 4.0], [1.0, 1.0]])).tolist()
+    [[3.0, 4.0], [0.0, 0.0]]
+    """
 
     def __init__(self, amount: float, n: Any, dim: int = -1) -> None:
         super().__init__(amount, dim)
@@ -363,7 +453,12 @@ class LnStructured(_Slices):
 
 
 class CustomFromMask(BasePruningMethod):
-    """Prunes what a mask has zeros for."""
+    """Prunes what a mask has zeros for; AssertionError unless it has the parameter's shape.
+
+    >>> import tenora
+    >>> CustomFromMask(tenora.tensor([1.0, 0.0])).prune(tenora.tensor([5.0, 6.0])).tolist()
+    [5.0, 0.0]
+    """
 
     PRUNING_TYPE = "global"
 
