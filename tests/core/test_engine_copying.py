@@ -43,10 +43,14 @@ def test_pickle_keeps_type_flags_and_attributes() -> None:
     assert type(y) is Named and y.requires_grad and y.is_leaf and y.note == {"k": 1}
 
 
-def test_only_leaves_are_pickled() -> None:
-    x = tenora.tensor([1.0], requires_grad=True)
-    with pytest.raises(RuntimeError, match="leaf"):
-        pickle.dumps(x * 2)
+def test_results_become_leaves_in_pickles_and_copies_but_not_in_deep_copies() -> None:
+    """As in PyTorch: a pool of processes sends losses back; a deep copy would pretend to keep the graph."""
+    y = tenora.tensor([1.0], requires_grad=True) * 2
+    for found in (pickle.loads(pickle.dumps(y)), copy.copy(y)):
+        assert found.tolist() == [2.0] and found.requires_grad and found.is_leaf
+    assert copy.copy(y).data_ptr() == y.data_ptr()
+    with pytest.raises(RuntimeError, match=r"^\[deepcopy\] only leaf"):
+        copy.deepcopy(y)
 
 
 @pytest.mark.parametrize("value", ["float32", "Size", "device", "add"])

@@ -4,7 +4,7 @@
 //   - Memory of a device is written from a host copy and brought back to a device of that name when it is
 //   read.
 //   - Only leaves are deep-copied, as in PyTorch; gradient, flags, attributes and sharing within one deepcopy
-//   are kept.
+//   are kept. Pickles and plain copies of other tensors are leaves: the history stays behind.
 
 #include "tensor_pickle.h"
 
@@ -43,10 +43,10 @@ Geometry geometry_of(Tensor* t) {
             PyRef::steal(tuple_of(t->strides())), t->offset};
 }
 
-void not_a_leaf(Tensor* t, const char* op) {
+void not_a_leaf(Tensor* t) {
     if (is_leaf(t)) return;
     raise_kind(
-        ErrorKind::Runtime, "autograd", op,
+        ErrorKind::Runtime, "autograd", "deepcopy",
         "only leaf tensors can be copied deeply: got a result of a recorded operation. Use .detach() first.");
 }
 
@@ -104,11 +104,6 @@ void set_rebuild(PyObject* callable) {
 PyObject* tensor_reduce_ex(PyObject* self, PyObject*) {
     return guarded([&] {
         Tensor* t = impl_of(self);
-        if (!is_leaf(t)) {
-            raise_kind(ErrorKind::Runtime, "autograd", "pickle",
-                       "only leaf tensors can be pickled: got a result of a recorded operation. Use "
-                       ".detach() first.");
-        }
         Geometry g = geometry_of(t);
         PyRef device = own(device_object(t->device)), attributes = attributes_of(self),
               function = rebuild_function();
@@ -152,7 +147,7 @@ PyObject* tensor_deepcopy(PyObject* self, PyObject* memo) {
         memo = own_memo.get();
         if (PyRef known = memo_get(memo, self)) return known.release();
         TensorRef t(impl_of(self));
-        not_a_leaf(t.get(), "deepcopy");
+        not_a_leaf(t.get());
         StorageRef storage = copied_storage(t.get(), memo);
         PyRef copy = own(window_like(Py_TYPE(self), t.get(), storage.get()));
         memo_set(memo, self, copy.get());
@@ -172,7 +167,6 @@ PyObject* tensor_deepcopy(PyObject* self, PyObject* memo) {
 PyObject* tensor_copy(PyObject* self, PyObject*) {
     return guarded([&] {
         TensorRef t(impl_of(self));
-        not_a_leaf(t.get(), "copy");
         PyRef copy = own(window_like(Py_TYPE(self), t.get(), t->storage));
         if (t->requires_grad) set_requires_grad(impl_of(copy.get()), true);
         copy_attributes(self, copy.get(), nullptr);
