@@ -137,6 +137,19 @@ def test_save_and_path(tmp_path: Path) -> None:
     assert (tmp_path / "a.svg").read_text() == (tmp_path / "b.svg").read_text() == drawing.svg
 
 
+def test_a_picture_is_written_under_an_svg_name_only(tmp_path: Path) -> None:
+    _, loss = trained()
+    drawing = draw_graph(loss, tmp_path / "plain")
+    drawing.save(tmp_path / "B.SVG")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["B.SVG", "plain.svg"]
+    for name in ("x.png", "x.pdf", "x.tar.gz"):
+        with pytest.raises(ValueError, match=rf"^\[draw_graph\] path is wrong: got '.*{name}'.*\.svg'"):
+            draw_graph(loss, str(tmp_path / name))
+        with pytest.raises(ValueError, match="path is wrong"):
+            drawing.save(tmp_path / name)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_errors() -> None:
     with pytest.raises(TypeError, match="Tensor"):
         draw_graph(3.0)  # type: ignore[arg-type]

@@ -50,11 +50,24 @@ class GraphDrawing:
         return self.svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the SVG text to a file."""
-        Path(path).write_text(self.svg, encoding="utf-8")
+        """Writes the SVG text to a file. A name without a suffix gets `.svg`; another suffix is a ValueError."""
+        _svg_path(path).write_text(self.svg, encoding="utf-8")
 
     def __repr__(self) -> str:
         return f"GraphDrawing({len(self.nodes)} nodes, {len(self.edges)} edges)"
+
+
+def _svg_path(path: str | os.PathLike[str]) -> Path:
+    """The file to write; refused if its name promises another format."""
+    found = Path(path)
+    if not found.suffix:
+        return found.with_name(f"{found.name}.svg")
+    if found.suffix.lower() != ".svg":
+        raise errors.ArgumentValueError(
+            f"[draw_graph] path is wrong: got {str(path)!r}, expected a name that ends in .svg, the only format. "
+            f"Pass {str(found.with_suffix('.svg'))!r}; browsers open it and convert it."
+        )
+    return found
 
 
 def _names(params: Any) -> dict[int, str]:
@@ -238,14 +251,14 @@ def draw_graph(
 
     Args:
         loss: a tensor with a history, of any shape.
-        path: a file for the SVG text; None writes none.
+        path: a file for the SVG text, ".svg" is added where it has no suffix; None writes none.
         params: names of leaves: a module, a dict of tensors or pairs (name, tensor).
         shapes: whether to find the ops' shapes, which takes one backward pass over the tape. It touches no `.grad` and
             keeps the tape. Where the tape is used up already, the picture says so.
 
     Raises:
         TypeError: `loss` is no tensor.
-        ValueError: it takes no part in gradients, so that nothing was recorded.
+        ValueError: it takes no part in gradients, so that nothing was recorded; or `path` has another suffix.
 
     Example:
         >>> import tenora
@@ -263,6 +276,7 @@ def draw_graph(
             "[draw_graph] nothing was recorded: got a tensor without requires_grad, expected one with a history. "
             "Run the forward outside no_grad, on parameters that require gradients."
         )
+    file = None if path is None else _svg_path(path)
     names, note = _names(params), ""
     edges: list[tuple[int, int]] = []
     if loss.grad_fn is None:
@@ -275,8 +289,8 @@ def draw_graph(
         nodes = _describe(loss, tape, _layers(len(tape), edges), names, found)
     flipped = tuple((read, reader) for reader, read in edges)
     drawing = GraphDrawing(tuple(nodes), flipped, _svg(nodes, edges, note))
-    if path is not None:
-        drawing.save(path)
+    if file is not None:
+        drawing.save(file)
     return drawing
 
 
