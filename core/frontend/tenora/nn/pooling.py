@@ -68,7 +68,14 @@ class MaxPool2d(_MaxPool):
 
 
 class MaxPool3d(_MaxPool):
-    """The largest element of each window of `(N, C, D, H, W)`."""
+    """The largest element of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    Arguments, sizes and errors as in `nn.functional.max_pool3d`.
+
+    >>> import tenora
+    >>> tenora.nn.MaxPool3d(2)(tenora.arange(16.0).reshape(1, 1, 2, 2, 4)).flatten().tolist()
+    [13.0, 15.0]
+    """
 
     dims = 3
 
@@ -94,7 +101,15 @@ class _MaxUnpool(Module):
 
 
 class MaxUnpool1d(_MaxUnpool):
-    """The way back from `MaxPool1d(return_indices=True)`: all else is zero."""
+    """The way back from `MaxPool1d(return_indices=True)`: all else is zero (Zeiler and Fergus 2014).
+
+    `input` and `indices` (N, C, L) or (C, L); `output_size` says which of the sizes that pool alike is meant.
+
+    >>> import tenora
+    >>> pool = tenora.nn.MaxPool1d(2, return_indices=True)
+    >>> tenora.nn.MaxUnpool1d(2)(*pool(tenora.arange(4.0).reshape(1, 1, 4))).flatten().tolist()
+    [0.0, 1.0, 0.0, 3.0]
+    """
 
     dims = 1
 
@@ -112,7 +127,16 @@ class MaxUnpool2d(_MaxUnpool):
 
 
 class MaxUnpool3d(_MaxUnpool):
-    """The way back from `MaxPool3d(return_indices=True)`: all else is zero."""
+    """The way back from `MaxPool3d(return_indices=True)`: all else is zero (Zeiler and Fergus 2014).
+
+    `input` and `indices` (N, C, D, H, W) or (C, D, H, W); `output_size` says which of the sizes that pool alike is
+    meant.
+
+    >>> import tenora
+    >>> pool = tenora.nn.MaxPool3d(2, return_indices=True)
+    >>> tenora.nn.MaxUnpool3d(2)(*pool(tenora.arange(16.0).reshape(1, 1, 2, 2, 4))).flatten().tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 13.0, 0.0, 15.0]
+    """
 
     dims = 3
 
@@ -195,7 +219,15 @@ class AvgPool2d(_AvgPool):
 
 
 class AvgPool3d(_AvgPool):
-    """The mean of each window of `(N, C, D, H, W)`."""
+    """The mean of each window of (N, C, D, H, W) or (C, D, H, W).
+
+    Arguments, sizes and errors as in `nn.functional.avg_pool3d`; `divisor_override` divides in place of the window's
+    size.
+
+    >>> import tenora
+    >>> tenora.nn.AvgPool3d(2)(tenora.arange(16.0).reshape(1, 1, 2, 2, 4)).flatten().tolist()
+    [6.5, 8.5]
+    """
 
     dims = 3
 
@@ -227,19 +259,40 @@ class _LPPool(Module):
 
 
 class LPPool1d(_LPPool):
-    """The power mean times the size of each window of `(N, C, L)`."""
+    """(sum of x^p over each window)^(1/p) of (N, C, L) or (C, L), with p = `norm_type`.
+
+    Sizes and errors as in `nn.functional.lp_pool1d`.
+
+    >>> import tenora
+    >>> tenora.nn.LPPool1d(1, 2)(tenora.arange(4.0).reshape(1, 1, 4)).flatten().tolist()
+    [1.0, 5.0]
+    """
 
     dims = 1
 
 
 class LPPool2d(_LPPool):
-    """The power mean times the size of each window of `(N, C, H, W)`."""
+    """(sum of x^p over each window)^(1/p) of (N, C, H, W) or (C, H, W), with p = `norm_type`.
+
+    Sizes and errors as in `nn.functional.lp_pool2d`.
+
+    >>> import tenora
+    >>> tenora.nn.LPPool2d(1, 2)(tenora.arange(8.0).reshape(1, 1, 2, 4)).flatten().tolist()
+    [10.0, 18.0]
+    """
 
     dims = 2
 
 
 class LPPool3d(_LPPool):
-    """The power mean times the size of each window of `(N, C, D, H, W)`."""
+    """(sum of x^p over each window)^(1/p) of (N, C, D, H, W) or (C, D, H, W), with p = `norm_type`.
+
+    Sizes and errors as in `nn.functional.lp_pool3d`.
+
+    >>> import tenora
+    >>> tenora.nn.LPPool3d(1, 2)(tenora.arange(16.0).reshape(1, 1, 2, 2, 4)).flatten().tolist()
+    [52.0, 68.0]
+    """
 
     dims = 3
 
@@ -262,7 +315,14 @@ class _AdaptiveAvgPool(Module):
 
 
 class AdaptiveAvgPool1d(_AdaptiveAvgPool):
-    """Means of `(N, C, L)` over `output_size` windows."""
+    """Means of (N, C, L) or (C, L) over `output_size` windows.
+
+    Windows and errors as in `nn.functional.adaptive_avg_pool1d`.
+
+    >>> import tenora
+    >>> tenora.nn.AdaptiveAvgPool1d(2)(tenora.arange(4.0).reshape(1, 1, 4)).flatten().tolist()
+    [0.5, 2.5]
+    """
 
     dims = 1
 
@@ -279,7 +339,14 @@ class AdaptiveAvgPool2d(_AdaptiveAvgPool):
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPool):
-    """Means of `(N, C, D, H, W)` over `output_size` windows; None keeps a dim."""
+    """Means of (N, C, D, H, W) or (C, D, H, W) over `output_size` windows; None keeps a dim.
+
+    Windows and errors as in `nn.functional.adaptive_avg_pool3d`.
+
+    >>> import tenora
+    >>> tenora.nn.AdaptiveAvgPool3d((1, 1, 2))(tenora.arange(16.0).reshape(1, 1, 2, 2, 4)).flatten().tolist()
+    [6.5, 8.5]
+    """
 
     dims = 3
 
@@ -303,19 +370,43 @@ class _AdaptiveMaxPool(Module):
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPool):
-    """Maxima of `(N, C, L)` over `output_size` windows."""
+    """Maxima of (N, C, L) or (C, L) over `output_size` windows.
+
+    With `return_indices` a pair: their positions in the flattened spatial dims too. Windows and errors as in
+    `nn.functional.adaptive_max_pool1d`.
+
+    >>> import tenora
+    >>> tenora.nn.AdaptiveMaxPool1d(2)(tenora.arange(4.0).reshape(1, 1, 4)).flatten().tolist()
+    [1.0, 3.0]
+    """
 
     dims = 1
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPool):
-    """Maxima of `(N, C, H, W)` over `output_size` windows; None keeps a dim."""
+    """Maxima of (N, C, H, W) or (C, H, W) over `output_size` windows; None keeps a dim.
+
+    With `return_indices` a pair: their positions in the flattened spatial dims too. Windows and errors as in
+    `nn.functional.adaptive_max_pool2d`.
+
+    >>> import tenora
+    >>> tenora.nn.AdaptiveMaxPool2d((1, 2))(tenora.arange(8.0).reshape(1, 1, 2, 4)).flatten().tolist()
+    [5.0, 7.0]
+    """
 
     dims = 2
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPool):
-    """Maxima of `(N, C, D, H, W)` over `output_size` windows; None keeps a dim."""
+    """Maxima of (N, C, D, H, W) or (C, D, H, W) over `output_size` windows; None keeps a dim.
+
+    With `return_indices` a pair: their positions in the flattened spatial dims too. Windows and errors as in
+    `nn.functional.adaptive_max_pool3d`.
+
+    >>> import tenora
+    >>> tenora.nn.AdaptiveMaxPool3d((1, 1, 2))(tenora.arange(16.0).reshape(1, 1, 2, 2, 4)).flatten().tolist()
+    [13.0, 15.0]
+    """
 
     dims = 3
 
