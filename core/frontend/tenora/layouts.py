@@ -83,7 +83,12 @@ def empty_permuted(
 
 
 def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """`empty_strided` with this tensor's dtype and device unless others are given."""
+    """`empty_strided` with this tensor's dtype and device unless others are given.
+
+    >>> import tenora
+    >>> tenora.ones(2, dtype=tenora.int32).new_empty_strided((2, 3), (1, 2)).dtype
+    tenora.int32
+    """
     return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
 
 

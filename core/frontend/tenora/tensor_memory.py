@@ -72,38 +72,74 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """`self` on a CUDA device; an error that tells what is installed where there is none."""
+    """`self` on a CUDA device; an error that tells what is installed where there is none.
+
+    >>> import tenora
+    >>> if tenora.cuda.is_available():
+    ...     assert tenora.ones(2).cuda().is_cuda
+    """
     target = f"cuda:{device}" if isinstance(device, int) else device or "cuda"
     return self.to(Device(target) if isinstance(target, str) else target, non_blocking=non_blocking)
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """`self`: host memory of every backend here is reached without pinning."""
+    """`self`: host memory of every backend here is reached without pinning.
+
+    >>> import tenora
+    >>> x = tenora.ones(2)
+    >>> x.pin_memory() is x
+    True
+    """
     return self
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is pinned: no backend pins."""
+    """Whether the memory is pinned: no backend pins.
+
+    >>> import tenora
+    >>> tenora.ones(2).is_pinned()
+    False
+    """
     return False
 
 
 def storage(self: Tensor) -> Any:
-    """The bytes below the tensor, shared with its views."""
+    """The bytes below the tensor, shared with its views.
+
+    >>> import tenora
+    >>> tenora.ones(2).storage().nbytes()
+    8
+    """
     return self.untyped_storage()
 
 
 def get_device(self: Tensor) -> int:
-    """The index of the tensor's device, -1 on the host."""
+    """The index of the tensor's device, -1 on the host.
+
+    >>> import tenora
+    >>> tenora.ones(2).get_device()
+    -1
+    """
     return -1 if self.device.type == "cpu" else self.device.index or 0
 
 
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether both shapes are equal."""
+    """Whether both shapes are equal.
+
+    >>> import tenora
+    >>> tenora.ones(2).is_same_size(tenora.zeros(2)), tenora.ones(2).is_same_size(tenora.zeros(1, 2))
+    (True, False)
+    """
     return tuple(self.shape) == tuple(other.shape)
 
 
 def is_signed(self: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
+    """Whether the dtype has negative numbers.
+
+    >>> import tenora
+    >>> tenora.tensor([1]).is_signed(), tenora.tensor([1], dtype=tenora.uint8).is_signed()
+    (True, False)
+    """
     return bool(self.dtype.is_signed)
 
 
@@ -112,6 +148,10 @@ def is_nonzero(self: Tensor) -> bool:
 
     Raises:
         RuntimeError: the tensor has not exactly one element.
+
+    >>> import tenora
+    >>> tenora.tensor([0.5]).is_nonzero()
+    True
     """
     if self.numel() != 1:
         raise errors.OperationError(
@@ -121,7 +161,13 @@ def is_nonzero(self: Tensor) -> bool:
 
 
 def is_set_to(self: Tensor, other: Tensor) -> bool:
-    """Whether both are the same window on the same storage."""
+    """Whether both are the same window on the same storage.
+
+    >>> import tenora
+    >>> x = tenora.ones(4)
+    >>> x.is_set_to(x.view(4)), x.is_set_to(x[:2])
+    (True, False)
+    """
     return (
         self.data_ptr() == other.data_ptr()
         and tuple(self.shape) == tuple(other.shape)
@@ -134,6 +180,10 @@ def fill_diagonal_(self: Tensor, fill_value: float, wrap: bool = False) -> Tenso
 
     Raises:
         RuntimeError: fewer than two dims, or several of unequal sizes.
+
+    >>> import tenora
+    >>> tenora.zeros(2, 3).fill_diagonal_(5).tolist()
+    [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]
     """
     rank, shape = self.ndim, tuple(self.shape)
     if rank < 2 or (rank > 2 and len(set(shape)) > 1):
@@ -163,7 +213,15 @@ def _rewindow(name: str, view: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return self
 
     method.__name__ = name
-    method.__doc__ = f"`{name.rstrip('_')}` in place: this object shows the other window."
+    shape = "(2,)" if name == "resize_" else "tenora.empty(2)"
+    method.__doc__ = f"""`{name.rstrip("_")}` in place: this object shows the other window, of new memory where it must.
+
+    RuntimeError for a tensor that carries gradients while they are recorded.
+
+    >>> import tenora
+    >>> tenora.tensor([1.0, 2.0, 3.0]).{name}({shape}).tolist()
+    [1.0, 2.0]
+    """
     return method
 
 
@@ -246,20 +304,64 @@ def set_(
 
 
 def is_conj(self: Tensor) -> bool:
-    """Whether a conjugate waits to be computed: never, they are computed at once."""
+    """Whether a conjugate waits to be computed: never, they are computed at once.
+
+    >>> import tenora
+    >>> tenora.tensor([1j]).conj().is_conj()
+    False
+    """
     return False
 
 
 def is_neg(self: Tensor) -> bool:
-    """Whether a negative waits to be computed: never, they are computed at once."""
+    """Whether a negative waits to be computed: never, they are computed at once.
+
+    >>> import tenora
+    >>> tenora.tensor([1j]).conj().imag.is_neg()
+    False
+    """
     return False
 
 
 def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
-    """Replaces every element by what a Python function makes of it. Slow; for the host only."""
+    """Replaces every element by what a Python function makes of it. Slow; for the host only.
+
+    >>> import tenora
+    >>> tenora.tensor([1.0, 2.0]).apply_(lambda x: x * 10)
+    tensor([10., 20.])
+    """
     flat = [callable(v) for v in self.detach().reshape(-1).tolist()]
     self.detach().copy_(creation.tensor(flat, dtype=self.dtype).reshape(tuple(self.shape)))
     return self
+
+
+def is_cuda(self: Tensor) -> bool:
+    """Whether on a CUDA device.
+
+    >>> import tenora
+    >>> tenora.ones(2).is_cuda
+    False
+    """
+    return self.device.type == "cuda"
+
+
+def is_cpu(self: Tensor) -> bool:
+    """Whether on the host.
+
+    >>> import tenora
+    >>> tenora.ones(2).is_cpu
+    True
+    """
+    return self.device.type == "cpu"
+
+
+def no_name(self: Tensor) -> None:
+    """None: tensors have no names; PyTorch's have one in old graphs.
+
+    >>> import tenora
+    >>> tenora.ones(2).name is None
+    True
+    """
 
 
 _WINDOWS: dict[str, Callable[..., Tensor]] = {
@@ -290,8 +392,9 @@ def install() -> None:
         apply_,
     ):
         set_tensor_method(function.__name__, function)
-    set_tensor_method(
-        "is_cuda", property(lambda self: self.device.type == "cuda", doc="Whether on a CUDA device.")
-    )
-    set_tensor_method("is_cpu", property(lambda self: self.device.type == "cpu", doc="Whether on the host."))
-    set_tensor_method("name", property(lambda self: None, doc="Tensors have no names."))
+    for name, place in (
+        ("is_cuda", property(is_cuda)),
+        ("is_cpu", property(is_cpu)),
+        ("name", property(no_name)),
+    ):
+        set_tensor_method(name, place)

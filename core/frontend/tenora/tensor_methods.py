@@ -86,41 +86,77 @@ def _converter(dtype: DType, name: str) -> Callable[[Tensor], Tensor]:
         return self if self.dtype == dtype else tenora_ops.cast(self, dtype)
 
     convert.__name__ = name
-    convert.__doc__ = f"`self.to({dtype})`."
+    convert.__doc__ = f"""`self.to({dtype})`; `self` itself where that is its dtype. The shape stays.
+
+    >>> import tenora
+    >>> tenora.tensor([1, 0]).{name}().dtype
+    {dtype}
+    """
     return convert
 
 
 def cpu(self: Tensor) -> Tensor:
-    """`self` on the host; `self` itself when it is there."""
+    """`self` on the host; `self` itself when it is there.
+
+    >>> import tenora
+    >>> x = tenora.ones(2)
+    >>> x.cpu() is x
+    True
+    """
     return to(self, device="cpu")
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.to(other.dtype)`."""
+    """`self.to(other.dtype)`.
+
+    >>> import tenora
+    >>> tenora.ones(2).type_as(tenora.tensor([1])).dtype
+    tenora.int64
+    """
     return to(self, other.dtype)
 
 
 def is_floating_point(self: Tensor) -> bool:
-    """Whether the dtype is floating."""
+    """Whether the dtype is floating.
+
+    >>> import tenora
+    >>> tenora.ones(2).is_floating_point(), tenora.tensor([1]).is_floating_point()
+    (True, False)
+    """
     return bool(self.dtype.is_floating_point)
 
 
 def is_complex(self: Tensor) -> bool:
-    """Whether the dtype is complex."""
+    """Whether the dtype is complex.
+
+    >>> import tenora
+    >>> tenora.ones(2).is_complex(), tenora.tensor([1j]).is_complex()
+    (False, True)
+    """
     return bool(self.dtype.is_complex)
 
 
 def new_tensor(
     self: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """`tenora.tensor(data)` with this tensor's dtype and device unless others are given."""
+    """`tenora.tensor(data)` with this tensor's dtype and device unless others are given.
+
+    >>> import tenora
+    >>> tenora.ones(2, dtype=tenora.float64).new_tensor([1, 2])
+    tensor([1., 2.], dtype=tenora.float64)
+    """
     return creation.tensor(
         data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
     )
 
 
 def zero_(self: Tensor) -> Tensor:
-    """Fills with zeros in place."""
+    """Fills with zeros in place.
+
+    >>> import tenora
+    >>> tenora.ones(2).zero_()
+    tensor([0., 0.])
+    """
     return self.fill_(0)
 
 
@@ -133,7 +169,12 @@ def _new(make: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
         )
 
     new.__name__ = f"new_{name}"
-    new.__doc__ = f"`tenora.{name}` with this tensor's dtype and device unless others are given."
+    new.__doc__ = f"""`tenora.{name}` with this tensor's dtype and device unless others are given.
+
+    >>> import tenora
+    >>> tenora.ones(2, dtype=tenora.int32).new_{name}({"(3,), 7" if name == "full" else "3"}).dtype
+    tenora.int32
+    """
     return new
 
 

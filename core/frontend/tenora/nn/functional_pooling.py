@@ -7,6 +7,7 @@ towards zero as in PyTorch, and power means by way of floating numbers.
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import Any
 
 import tenora_ops
@@ -17,6 +18,22 @@ from .functional_activation import is_whole
 
 Sizes = int | list[int] | tuple[int, ...]
 OptionalSizes = int | None | list[int | None] | tuple[int | None, ...]
+
+#: What docstrings say by the number of spatial dims: shapes of inputs, the input of an example (0, 1, 2, ...), and what
+#: its two windows of 2 along every dim have as the largest element, as the mean and as the sum.
+_SHAPES = {
+    1: "(N, C, L) or (C, L)",
+    2: "(N, C, H, W) or (C, H, W)",
+    3: "(N, C, D, H, W) or (C, D, H, W)",
+}
+_ROW = {1: "4.0).reshape(1, 1, 4)", 2: "8.0).reshape(1, 1, 2, 4)", 3: "16.0).reshape(1, 1, 2, 2, 4)"}
+_LARGEST = {1: [1.0, 3.0], 2: [5.0, 7.0], 3: [13.0, 15.0]}
+_MEAN = {1: [0.5, 2.5], 2: [2.5, 4.5], 3: [6.5, 8.5]}
+_SUM = {1: [1.0, 5.0], 2: [10.0, 18.0], 3: [52.0, 68.0]}
+_REFUSED = (
+    "RuntimeError for other numbers of dimensions, and for windows or padding that do not fit; NotImplementedError for "
+    "dtypes that are not pooled."
+)
 
 
 def _comparable(input: Tensor) -> Tensor:
@@ -65,13 +82,24 @@ def _max_pool(dims: int) -> Any:
     ) -> Any:
         return max_pool(input, kernel_size, stride, padding, dilation, ceil_mode, True)
 
-    text = "The largest element of each window; with `return_indices` also its position in the flattened spatial dims."
+    sizes = (
+        f"`input` {_SHAPES[dims]}; a spatial size becomes (size + 2 padding - dilation (kernel_size - 1) - 1) / stride "
+        f"+ 1, cut or, with `ceil_mode`, rounded up. Positions are int64. {_REFUSED}"
+    )
     return (
-        _named(max_pool, f"max_pool{dims}d", text),
+        _named(
+            max_pool,
+            f"max_pool{dims}d",
+            "The largest element of each window; with `return_indices` also its place in the flattened spatial dims.",
+            sizes,
+            (dims, f"max_pool{dims}d(x, 2)", _LARGEST[dims]),
+        ),
         _named(
             max_pool_with_indices,
             f"max_pool{dims}d_with_indices",
             f"`max_pool{dims}d`, always with positions.",
+            sizes,
+            (dims, f"max_pool{dims}d_with_indices(x, 2).indices", [int(place) for place in _LARGEST[dims]]),
         ),
     )
 
@@ -166,8 +194,10 @@ def _avg_pool(dims: int) -> Any:
     return _named(
         avg_pool if dims > 1 else avg_pool_of_rows,
         f"avg_pool{dims}d",
-        "The mean of each window, of int64 cut towards zero; padding counts as zeros unless count_include_pad is "
-        "False.",
+        "The mean of each window, of int64 cut towards zero.",
+        f"`input` {_SHAPES[dims]}; a spatial size becomes (size + 2 padding - kernel_size) / stride + 1, cut or, "
+        f"with `ceil_mode`, rounded up. Padding counts as zeros unless `count_include_pad` is False. {_REFUSED}",
+        (dims, f"avg_pool{dims}d(x, 2)", _MEAN[dims]),
     )
 
 
@@ -223,6 +253,9 @@ def _lp_pool(dims: int) -> Any:
         lp_pool,
         f"lp_pool{dims}d",
         "(sum of x^p over each window)^(1/p); the largest, or smallest, |x| where p is infinite.",
+        f"p is `norm_type`. `input` {_SHAPES[dims]}; a spatial size becomes (size - kernel_size) / stride + 1, cut or, "
+        f"with `ceil_mode`, rounded up. ZeroDivisionError where p is 0. {_REFUSED}",
+        (dims, f"lp_pool{dims}d(x, 1.0, 2)", _SUM[dims]),
     )
 
 
@@ -255,12 +288,34 @@ def _adaptive(kind: str, dims: int) -> Any:
         return pool(input, size)
 
     made = adaptive_avg_pool if kind == "avg" else adaptive_max_pool
-    return _named(made, name, f"Pools to `output_size`; None keeps a dim. See `tenora_ops.{name}`.")
+    what = "Means" if kind == "avg" else "The largest elements"
+    return _named(
+        made,
+        name,
+        f"{what} of as many windows as `output_size` says; None keeps a dim.",
+        f"`input` {_SHAPES[dims]}; `output_size` is one size, or one for each spatial dim. Window i of n reaches from "
+        "floor(i size / n) to ceil((i + 1) size / n), as in PyTorch. RuntimeError for other numbers of dimensions.",
+        (
+            dims,
+            f"{name}(x, {2 if dims == 1 else (1,) * (dims - 1) + (2,)})",
+            _MEAN[dims] if kind == "avg" else _LARGEST[dims],
+        ),
+    )
 
 
-def _named(function: Any, name: str, doc: str) -> Any:
+def _named(function: Any, name: str, summary: str, more: str, example: tuple[int, str, list[Any]]) -> Any:
+    """Gives a function its name and a docstring; the example is a call on the row of so many spatial dims."""
+    dims, call, shown = example
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__doc__ = f"""{summary}
+
+    {textwrap.fill(more, 110, subsequent_indent="    ")}
+
+    >>> import tenora
+    >>> x = tenora.arange({_ROW[dims]}
+    >>> {call}.flatten().tolist()
+    {shown}
+    """
     return function
 
 
