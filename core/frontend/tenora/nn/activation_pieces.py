@@ -471,7 +471,14 @@ class PReLU(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Sets all slopes to `init`."""
+        """Sets all slopes to `init`.
+
+        >>> import tenora
+        >>> layer = tenora.nn.PReLU(2, init=0.5)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist()
+        [0.5, 0.5]
+        """
         init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:

@@ -75,7 +75,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
 
     def reset_parameters(self) -> None:
-        """Draws all weights anew."""
+        """Draws all weights anew.
+
+        >>> import tenora
+        >>> loss = tenora.nn.AdaptiveLogSoftmaxWithLoss(4, 20, [5, 10])
+        >>> before = loss.head.weight.detach().clone()
+        >>> loss.reset_parameters()
+        >>> bool((loss.head.weight == before).all())
+        False
+        """
         for layer in self.modules():
             if isinstance(layer, Linear):
                 layer.reset_parameters()
@@ -111,7 +119,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ASMoutput(output.squeeze(0) if single else output, (-output).mean())
 
     def log_prob(self, input: Tensor) -> Tensor:
-        """Log-probabilities (N, n_classes) of all classes."""
+        """Log-probabilities (N, n_classes) of all classes.
+
+        >>> import tenora
+        >>> loss = tenora.nn.AdaptiveLogSoftmaxWithLoss(4, 20, [5, 10])
+        >>> found = loss.log_prob(tenora.ones(3, 4))
+        >>> found.shape, tenora.allclose(found.exp().sum(1), tenora.ones(3))
+        (tenora.Size([3, 20]), True)
+        """
         head = tenora_ops.log_softmax(self.head(input), 1)
         parts = [head[:, : self.shortlist_size]]
         for number, layer in enumerate(self.tail):
@@ -120,7 +135,14 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return tenora_ops.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most probable class of each row (N)."""
+        """The most probable class of each row (N).
+
+        >>> import tenora
+        >>> loss = tenora.nn.AdaptiveLogSoftmaxWithLoss(4, 20, [5, 10])
+        >>> x = tenora.ones(3, 4)
+        >>> bool((loss.predict(x) == loss.log_prob(x).argmax(1)).all())
+        True
+        """
         return self.log_prob(input).argmax(1)
 
 

@@ -53,7 +53,14 @@ class _Indexed(Module):
         self._renumber(modules)
 
     def append(self, module: Module) -> Self:
-        """Adds a module at the end; the container itself is the result."""
+        """Adds a module at the end; the container itself is the result.
+
+        >>> import tenora
+        >>> tenora.nn.ModuleList().append(tenora.nn.ReLU())
+        ModuleList(
+          (0): ReLU()
+        )
+        """
         self.add_module(str(len(self)), module)
         return self
 
@@ -67,7 +74,15 @@ class _Indexed(Module):
         self._renumber(modules)
 
     def pop(self, key: int) -> Module:
-        """Takes the module at an index out and returns it."""
+        """Takes the module at an index out and returns it.
+
+        IndexError for a place that is not there.
+
+        >>> import tenora
+        >>> layers = tenora.nn.Sequential(tenora.nn.ReLU(), tenora.nn.Tanh())
+        >>> layers.pop(0), len(layers)
+        (ReLU(), 1)
+        """
         module = self._values()[self._position(key)]
         del self[key]
         return module
@@ -143,12 +158,30 @@ class Sequential(_Indexed):
         return self.extend(self._values() * (times - 1))
 
     def insert(self, index: int, module: Module) -> Self:
-        """Adds a module before position `index`; the container itself is the result."""
+        """Adds a module before position `index`; the container itself is the result.
+
+        IndexError beyond the end, AssertionError for what is no module.
+
+        >>> import tenora
+        >>> tenora.nn.Sequential(tenora.nn.Tanh()).insert(0, tenora.nn.ReLU())
+        Sequential(
+          (0): ReLU()
+          (1): Tanh()
+        )
+        """
         self._insert(self._position(index, beyond=1), module)
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Self:
-        """Adds modules at the end; the container itself is the result."""
+        """Adds modules at the end; the container itself is the result.
+
+        >>> import tenora
+        >>> tenora.nn.Sequential(tenora.nn.Tanh()).extend([tenora.nn.ReLU()])
+        Sequential(
+          (0): Tanh()
+          (1): ReLU()
+        )
+        """
         for module in sequential:
             self.append(module)
         return self
@@ -206,7 +239,15 @@ class ModuleList(_Indexed):
         return self.extend(modules)
 
     def extend(self, modules: Iterable[Module]) -> Self:
-        """Adds modules at the end; the container itself is the result."""
+        """Adds modules at the end; the container itself is the result.
+
+        >>> import tenora
+        >>> tenora.nn.ModuleList().extend([tenora.nn.ReLU(), tenora.nn.Tanh()])
+        ModuleList(
+          (0): ReLU()
+          (1): Tanh()
+        )
+        """
         if not isinstance(modules, Iterable):
             raise errors.ArgumentTypeError(
                 f"[ModuleList] extend: got {type(modules).__name__}, expected an iterable. Wrap it in a list."
@@ -216,7 +257,14 @@ class ModuleList(_Indexed):
         return self
 
     def insert(self, index: int, module: Module) -> None:
-        """Adds a module before position `index`."""
+        """Adds a module before position `index`.
+
+        >>> import tenora
+        >>> layers = tenora.nn.ModuleList([tenora.nn.Tanh()])
+        >>> layers.insert(0, tenora.nn.ReLU())
+        >>> layers[0]
+        ReLU()
+        """
         self._insert(index, module)
 
     def __repr__(self) -> str:
@@ -259,32 +307,69 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Takes all modules out."""
+        """Takes all modules out.
+
+        >>> import tenora
+        >>> choices = tenora.nn.ModuleDict({"act": tenora.nn.ReLU()})
+        >>> choices.clear()
+        >>> len(choices)
+        0
+        """
         self._modules.clear()
 
     def pop(self, key: str) -> Module:
-        """Takes the module of a key out and returns it."""
+        """Takes the module of a key out and returns it; KeyError where there is none.
+
+        >>> import tenora
+        >>> choices = tenora.nn.ModuleDict({"act": tenora.nn.ReLU()})
+        >>> choices.pop("act"), len(choices)
+        (ReLU(), 0)
+        """
         module = self[key]
         del self[key]
         return module
 
     def keys(self) -> KeysView[str]:
-        """The keys."""
+        """The keys.
+
+        >>> import tenora
+        >>> list(tenora.nn.ModuleDict({"act": tenora.nn.ReLU()}).keys())
+        ['act']
+        """
         view: KeysView[str] = self._modules.keys()
         return view
 
     def items(self) -> ItemsView[str, Module]:
-        """The pairs of key and module."""
+        """The pairs of key and module.
+
+        >>> import tenora
+        >>> list(tenora.nn.ModuleDict({"act": tenora.nn.ReLU()}).items())
+        [('act', ReLU())]
+        """
         view: ItemsView[str, Module] = self._modules.items()
         return view
 
     def values(self) -> ValuesView[Module]:
-        """The modules."""
+        """The modules.
+
+        >>> import tenora
+        >>> list(tenora.nn.ModuleDict({"act": tenora.nn.ReLU()}).values())
+        [ReLU()]
+        """
         view: ValuesView[Module] = self._modules.values()
         return view
 
     def update(self, modules: Any) -> None:
-        """Enters a mapping, or an iterable of pairs; what has the key goes."""
+        """Enters a mapping, or an iterable of pairs; what has the key goes.
+
+        TypeError or ValueError for what is neither.
+
+        >>> import tenora
+        >>> choices = tenora.nn.ModuleDict({"act": tenora.nn.ReLU()})
+        >>> choices.update({"act": tenora.nn.Tanh()})
+        >>> choices["act"]
+        Tanh()
+        """
         for key, module in pairs("ModuleDict", modules):
             self[key] = module
 

@@ -91,7 +91,14 @@ class _Conv(Module):
                 )
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew."""
+        """Draws weight and bias anew.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Conv2d(4, 3, 1)
+        >>> layer.reset_parameters()
+        >>> bool(layer.weight.abs().max() <= 0.5)
+        True
+        """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in = math.prod(self.weight.shape[1:])

@@ -55,7 +55,14 @@ class _Table(Module):
             self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws the table from the standard normal distribution, zeros in the row `padding_idx`."""
+        """Draws the table from the standard normal distribution, zeros in the row `padding_idx`.
+
+        >>> import tenora
+        >>> table = tenora.nn.Embedding(3, 2, padding_idx=0)
+        >>> table.reset_parameters()
+        >>> table.weight[0].tolist()
+        [0.0, 0.0]
+        """
         init.normal_(self.weight)
         if self.padding_idx is not None:
             with no_grad():
@@ -121,7 +128,13 @@ class Embedding(_Table):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """A layer over a given table (rows, features), without a gradient unless `freeze=False`."""
+        """A layer over a given table (rows, features), without a gradient unless `freeze=False`.
+
+        >>> import tenora
+        >>> table = tenora.nn.Embedding.from_pretrained(tenora.eye(3))
+        >>> table(tenora.tensor([2])).tolist(), table.weight.requires_grad
+        ([[0.0, 0.0, 1.0]], False)
+        """
         if embeddings.ndim != 2:
             raise AssertionError(
                 f"[Embedding] embeddings: got {embeddings.ndim} dimensions, expected 2."

@@ -42,11 +42,24 @@ class LazyModuleMixin(Module):
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
 
     def has_uninitialized_params(self) -> bool:
-        """Whether a parameter or buffer has no shape yet."""
+        """Whether a parameter or buffer has no shape yet.
+
+        >>> import tenora
+        >>> layer = tenora.nn.LazyLinear(3)
+        >>> layer.has_uninitialized_params()
+        True
+        """
         return any(map(is_lazy, itertools.chain(self._parameters.values(), self._buffers.values())))
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
-        """Gives the parameters their shapes, from the arguments of the first call."""
+        """Gives the parameters their shapes, from the arguments of the first call; a subclass defines it.
+
+        >>> import tenora
+        >>> layer = tenora.nn.LazyLinear(3)
+        >>> layer.initialize_parameters(tenora.zeros(2, 5))
+        >>> layer.weight.shape
+        tenora.Size([3, 5])
+        """
         raise errors.NotImplementedOperationError(
             f"[{type(self).__name__}] initialize_parameters is not defined: got a first call, expected the method. "
             "Define it in the subclass."

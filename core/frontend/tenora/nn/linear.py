@@ -59,7 +59,14 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draws weight and bias anew."""
+        """Draws weight and bias anew.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(4, 3)
+        >>> layer.reset_parameters()
+        >>> bool(layer.weight.abs().max() <= 0.5)
+        True
+        """
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0.0

@@ -73,7 +73,17 @@ class Module(Movable):
     # ---- calling -------------------------------------------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the output; every subclass defines its own."""
+        """Computes the output; every subclass defines its own, with the arguments that it likes.
+
+        Call the module, not `forward`: hooks run then. NotImplementedError where a subclass defines none.
+
+        >>> import tenora
+        >>> class Double(tenora.nn.Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        >>> Double()(tenora.ones(2))
+        tensor([2., 2.])
+        """
         raise errors.NotImplementedOperationError(
             f"[Module] {type(self).__name__}.forward is not defined: got a call, expected a method forward(self, ...)."
             " Define it in the subclass."
@@ -120,6 +130,12 @@ class Module(Movable):
         """Calls `hook(module, args)` before every `forward`; a result other than None replaces the arguments.
 
         With `with_kwargs` it is `hook(module, args, kwargs)` and gives None or (new_args, new_kwargs).
+
+        >>> import tenora
+        >>> layer = tenora.nn.ReLU()
+        >>> handle = layer.register_forward_pre_hook(lambda module, args: (args[0] - 1,))
+        >>> layer(tenora.tensor([3.0])).item()
+        2.0
         """
         marks = [self._forward_pre_hooks_with_kwargs] if with_kwargs else []
         return hooks.add(self._forward_pre_hooks, hook, *marks, first=prepend)
@@ -127,7 +143,16 @@ class Module(Movable):
     def register_full_backward_pre_hook(
         self, hook: Callable[..., Any], prepend: bool = False
     ) -> RemovableHandle:
-        """Calls `hook(module, grad_output)` in backward, first; a result other than None replaces the gradients."""
+        """Calls `hook(module, grad_output)` in backward, first; a result other than None replaces the gradients.
+
+        >>> import tenora
+        >>> layer = tenora.nn.ReLU()
+        >>> handle = layer.register_full_backward_pre_hook(lambda module, gradients: (10 * gradients[0],))
+        >>> x = tenora.ones(1, requires_grad=True)
+        >>> layer(x).backward()
+        >>> x.grad.item()
+        10.0
+        """
         return hooks.add(self._backward_pre_hooks, hook, first=prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
@@ -145,7 +170,16 @@ class Module(Movable):
         return hooks.add(self._backward_hooks, hook, first=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """The old form of `register_full_backward_hook`: it sees the last op of `forward` only."""
+        """The old form of `register_full_backward_hook`: it sees the last op of `forward` only.
+
+        RuntimeError beside hooks of the new form.
+
+        >>> import tenora
+        >>> layer = tenora.nn.ReLU()
+        >>> handle = layer.register_backward_hook(lambda module, grad_input, grad_output: print(grad_output))
+        >>> layer(tenora.ones(1, requires_grad=True)).backward()
+        (tensor([1.]),)
+        """
         self._need_backward_kind(full=False)
         return hooks.add(self._backward_hooks, hook)
 
@@ -158,12 +192,24 @@ class Module(Movable):
         self._is_full_backward_hook = full
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
-        """Changes nothing: tenora replays its traced programs without a compiler. Arguments are accepted."""
+        """Changes nothing: tenora replays its traced programs without a compiler. Arguments are accepted.
+
+        >>> import tenora
+        >>> tenora.nn.ReLU().compile(mode="max-autotune")
+        """
 
     # ---- state ---------------------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Self:
-        """Puts this module and everything below it in training mode (or evaluation mode)."""
+        """Puts this module and everything below it in training mode (or evaluation mode).
+
+        ValueError unless `mode` is a bool.
+
+        >>> import tenora
+        >>> net = tenora.nn.Sequential(tenora.nn.Dropout(0.5))
+        >>> net.train(False)[0].training, net.train()[0].training
+        (False, True)
+        """
         if not isinstance(mode, bool):
             raise errors.ArgumentValueError(
                 f"[Module.train] mode: got {mode!r}, expected True or False. Pass a bool."
@@ -174,7 +220,12 @@ class Module(Movable):
         return self
 
     def eval(self) -> Self:
-        """`train(False)`."""
+        """`train(False)`: dropout is off, and batch normalisation uses its running statistics.
+
+        >>> import tenora
+        >>> tenora.nn.Dropout(0.5).eval()(tenora.ones(2)).tolist()
+        [1.0, 1.0]
+        """
         return self.train(False)
 
     def _replicate_for_data_parallel(self) -> Self:
@@ -200,7 +251,12 @@ class Module(Movable):
         attributes["_hooked"] = True if hooks.has_call_hooks(attributes) else hooks.ACTIVE
 
     def extra_repr(self) -> str:
-        """The text between the parentheses of the repr; a subclass gives its arguments."""
+        """The text between the parentheses of the repr; a subclass gives its arguments.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).extra_repr()
+        'in_features=2, out_features=3, bias=True'
+        """
         return ""
 
     def _get_name(self) -> str:

@@ -103,17 +103,36 @@ def add(table: Hooks, hook: Callable[..., Any], *marks: OrderedDict[int, Any], f
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, name, buffer)` before any module gets a buffer; a result other than None replaces it."""
+    """Calls `hook(module, name, buffer)` before any module gets a buffer; a result other than None replaces it.
+
+    >>> import tenora
+    >>> with register_module_buffer_registration_hook(lambda module, name, buffer: print(name)):
+    ...     tenora.nn.Module().register_buffer("mean", tenora.zeros(2))
+    mean
+    """
     return add(buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, name, child)` before any module gets a child; a result other than None replaces it."""
+    """Calls `hook(module, name, child)` before any module gets a child; a result other than None replaces it.
+
+    >>> import tenora
+    >>> with register_module_module_registration_hook(lambda module, name, child: print(name, child)):
+    ...     _ = tenora.nn.Sequential(tenora.nn.ReLU())
+    0 ReLU()
+    """
     return add(module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, name, param)` before any module gets a parameter; a result other than None replaces it."""
+    """Calls `hook(module, name, param)` before any module gets a parameter; a result other than None replaces it.
+
+    >>> import tenora
+    >>> with register_module_parameter_registration_hook(lambda module, name, param: print(name)):
+    ...     _ = tenora.nn.Linear(1, 1)
+    weight
+    bias
+    """
     return add(parameter_registration_hooks, hook)
 
 
@@ -133,7 +152,13 @@ def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandl
 def register_module_forward_hook(
     hook: Callable[..., Any], *, with_kwargs: bool = False, always_call: bool = False
 ) -> RemovableHandle:
-    """Calls `hook(module, args, output)` after the forward of every module; see `Module.register_forward_hook`."""
+    """Calls `hook(module, args, output)` after the forward of every module; see `Module.register_forward_hook`.
+
+    >>> import tenora
+    >>> with register_module_forward_hook(lambda module, args, output: print(module, output.tolist())):
+    ...     _ = tenora.nn.ReLU()(tenora.tensor([-1.0]))
+    ReLU() [0.0]
+    """
     marks = [ACTIVE]
     if with_kwargs:
         marks.append(forward_hooks_with_kwargs)
@@ -151,17 +176,35 @@ def _need_one_kind(old: bool) -> None:
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """The old form of `register_module_full_backward_hook`: it sees the last op of a module only."""
+    """The old form of `register_module_full_backward_hook`: it sees the last op of a module only.
+
+    >>> import tenora
+    >>> with register_module_backward_hook(lambda module, grad_input, grad_output: print(grad_output)):
+    ...     tenora.nn.ReLU()(tenora.ones(1, requires_grad=True)).backward()
+    (tensor([1.]),)
+    """
     _need_one_kind(old=True)
     return add(backward_hooks, hook, ACTIVE, old_backward_hooks)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, grad_output)` before the gradients of every module's inputs are computed."""
+    """Calls `hook(module, grad_output)` before the gradients of every module's inputs are computed.
+
+    >>> import tenora
+    >>> with register_module_full_backward_pre_hook(lambda module, grad_output: print(grad_output)):
+    ...     tenora.nn.ReLU()(tenora.ones(1, requires_grad=True)).backward()
+    (tensor([1.]),)
+    """
     return add(backward_pre_hooks, hook, ACTIVE)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Calls `hook(module, grad_input, grad_output)` when the gradients of a module's inputs are there."""
+    """Calls `hook(module, grad_input, grad_output)` when the gradients of a module's inputs are there.
+
+    >>> import tenora
+    >>> with register_module_full_backward_hook(lambda module, grad_input, grad_output: print(grad_input)):
+    ...     tenora.nn.ReLU()(tenora.ones(1, requires_grad=True)).backward()
+    (tensor([1.]),)
+    """
     _need_one_kind(old=False)
     return add(backward_hooks, hook, ACTIVE)

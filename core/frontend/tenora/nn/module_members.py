@@ -164,6 +164,13 @@ class Registry:
         """Adds a parameter under `name`; None reserves the name (a layer without bias).
 
         Raises KeyError for a name that is taken, empty or has a dot, TypeError for what is no Parameter.
+
+        >>> import tenora
+        >>> module = tenora.nn.Module()
+        >>> module.register_parameter("weight", tenora.nn.Parameter(tenora.ones(2)))
+        >>> module.register_parameter("bias", None)
+        >>> [name for name, _ in module.named_parameters()], module.bias
+        (['weight'], None)
         """
         self._check_name(name, "_parameter_names")
         if param is not None and not isinstance(param, Parameter):
@@ -184,6 +191,13 @@ class Registry:
         """Adds a buffer under `name`; `persistent=False` keeps it out of `state_dict`.
 
         Raises KeyError for a name that is taken, empty or has a dot, TypeError for what is no Tensor.
+
+        >>> import tenora
+        >>> module = tenora.nn.Module()
+        >>> module.register_buffer("mean", tenora.zeros(2))
+        >>> module.register_buffer("seen", tenora.zeros(2), persistent=False)
+        >>> [name for name, _ in module.named_buffers()], list(module.state_dict())
+        (['mean', 'seen'], ['mean'])
         """
         self._check_name(name, "_buffer_names")
         if tensor is not None and not isinstance(tensor, Tensor):
@@ -201,6 +215,12 @@ class Registry:
         """Adds a child under `name`, as an assignment would.
 
         Raises KeyError for a name that is taken, empty or has a dot, TypeError for what is no Module.
+
+        >>> import tenora
+        >>> module = tenora.nn.Module()
+        >>> module.add_module("act", tenora.nn.ReLU())
+        >>> module.act
+        ReLU()
         """
         if module is not None and not isinstance(module, Registry):
             raise errors.ArgumentTypeError(
@@ -210,7 +230,14 @@ class Registry:
         self._modules[name] = hooks.registered(hooks.module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """`add_module` under another name."""
+        """`add_module` under another name.
+
+        >>> import tenora
+        >>> module = tenora.nn.Module()
+        >>> module.register_module("act", tenora.nn.ReLU())
+        >>> [name for name, _ in module.named_children()]
+        ['act']
+        """
         self.add_module(name, module)
 
     def _check_name(self, name: str, kind: str) -> None:

@@ -105,38 +105,78 @@ class Movable(Tree):
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
-        """Moves to `device` without copying: parameters and buffers are uninitialised there."""
+        """Moves to `device` without copying: parameters and buffers are uninitialised there.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).to_empty(device="cpu").weight.shape
+        tenora.Size([3, 2])
+        """
         return self._apply(lambda tensor: creation.empty_like(tensor, device=device), recurse)
 
     def _cast(self, dtype: Any) -> Self:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def double(self) -> Self:
-        """Casts floating parameters and buffers to float64."""
+        """Casts floating parameters and buffers to float64.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).double().weight.dtype
+        tenora.float64
+        """
         return self._cast(engine.float64)
 
     def float(self) -> Self:
-        """Casts floating parameters and buffers to float32."""
+        """Casts floating parameters and buffers to float32.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).double().float().weight.dtype
+        tenora.float32
+        """
         return self._cast(engine.float32)
 
     def half(self) -> Self:
-        """Casts floating parameters and buffers to float16."""
+        """Casts floating parameters and buffers to float16.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).half().weight.dtype
+        tenora.float16
+        """
         return self._cast(engine.float16)
 
     def bfloat16(self) -> Self:
-        """Casts floating parameters and buffers to bfloat16."""
+        """Casts floating parameters and buffers to bfloat16.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).bfloat16().weight.dtype
+        tenora.bfloat16
+        """
         return self._cast(engine.bfloat16)
 
     def type(self, dst_type: Any) -> Self:
-        """Casts all parameters and buffers, integers too, to a dtype or the name of a tensor type."""
+        """Casts all parameters and buffers, integers too, to a dtype or the name of a tensor type.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).type(tenora.float64).bias.dtype
+        tenora.float64
+        """
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def cpu(self) -> Self:
-        """Moves parameters and buffers to the CPU."""
+        """Moves parameters and buffers to the CPU.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).cpu().weight.device
+        device(type='cpu')
+        """
         return self._apply(lambda tensor: tensor.cpu())
 
     def cuda(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to a CUDA device; an error where no backend serves one."""
+        """Moves parameters and buffers to a CUDA device; an error where no backend serves one.
+
+        >>> import tenora
+        >>> if tenora.cuda.is_available():
+        ...     assert tenora.nn.Linear(2, 3).cuda().weight.is_cuda
+        """
         return self._apply(lambda tensor: tensor.cuda(device))
 
     def _to_kind(self, kind: str, device: Any) -> Self:
@@ -144,21 +184,52 @@ class Movable(Tree):
         return self._apply(lambda tensor: tensor.to(place))
 
     def xpu(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to an `xpu` device; an error where no backend serves one."""
+        """Moves parameters and buffers to an `xpu` device; an error where no backend serves one.
+
+        >>> import tenora
+        >>> try:
+        ...     tenora.nn.Linear(2, 3).xpu()
+        ... except tenora.TenoraError as error:
+        ...     print(error.code)
+        backend_not_found
+        """
         return self._to_kind("xpu", device)
 
     def ipu(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to an `ipu` device; an error where no backend serves one."""
+        """Moves parameters and buffers to an `ipu` device; an error where no backend serves one.
+
+        >>> import tenora
+        >>> try:
+        ...     tenora.nn.Linear(2, 3).ipu()
+        ... except tenora.TenoraError as error:
+        ...     print(error.code)
+        backend_not_found
+        """
         return self._to_kind("ipu", device)
 
     def mtia(self, device: Any = None) -> Self:
-        """Moves parameters and buffers to an `mtia` device; an error where no backend serves one."""
+        """Moves parameters and buffers to an `mtia` device; an error where no backend serves one.
+
+        >>> import tenora
+        >>> try:
+        ...     tenora.nn.Linear(2, 3).mtia()
+        ... except tenora.TenoraError as error:
+        ...     print(error.code)
+        backend_not_found
+        """
         return self._to_kind("mtia", device)
 
     def share_memory(self) -> Self:
         """Would move the parameters into memory shared between processes, which tenora does not have yet.
 
         Raises NotImplementedError.
+
+        >>> import tenora
+        >>> try:
+        ...     tenora.nn.Linear(2, 3).share_memory()
+        ... except NotImplementedError as error:
+        ...     print(error.code)
+        not_implemented
         """
         raise errors.NotImplementedOperationError(
             f"[share_memory] {type(self).__name__}: got a wish for memory shared between processes, expected "
@@ -166,13 +237,26 @@ class Movable(Tree):
         )
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Sets `requires_grad` of every parameter."""
+        """Sets `requires_grad` of every parameter.
+
+        >>> import tenora
+        >>> tenora.nn.Linear(2, 3).requires_grad_(False).weight.requires_grad
+        False
+        """
         for parameter in self.parameters():
             parameter.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients of all parameters, or fills them with zeros."""
+        """Drops the gradients of all parameters, or fills them with zeros.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(2, 3)
+        >>> layer(tenora.ones(2)).sum().backward()
+        >>> layer.zero_grad()
+        >>> layer.weight.grad is None
+        True
+        """
         for parameter in self.parameters():
             gradient = parameter.grad
             if gradient is None:

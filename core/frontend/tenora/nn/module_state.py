@@ -113,23 +113,66 @@ class Stateful(Registry):
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
     def get_extra_state(self) -> Any:
-        """What the state holds beside parameters and buffers; a subclass defines it together with `set_extra_state`."""
+        """What the state holds beside parameters and buffers; a subclass defines it together with `set_extra_state`.
+
+        RuntimeError where a subclass defines none. A dict of plain values is saved by `tenora.save`.
+
+        >>> import tenora
+        >>> class Counting(tenora.nn.Module):
+        ...     count = 3
+        ...     def get_extra_state(self):
+        ...         return {"count": self.count}
+        ...     def set_extra_state(self, state):
+        ...         self.count = state["count"]
+        >>> Counting().state_dict()
+        OrderedDict([('_extra_state', {'count': 3})])
+        """
         raise errors.OperationError(
             f"[get_extra_state] {type(self).__name__}: got a call, expected a subclass with extra state. Define it."
         )
 
     def set_extra_state(self, state: Any) -> None:
-        """Takes what `get_extra_state` gave; `load_state_dict` calls it."""
+        """Takes what `get_extra_state` gave; `load_state_dict` calls it.
+
+        >>> import tenora
+        >>> class Counting(tenora.nn.Module):
+        ...     count = 0
+        ...     def get_extra_state(self):
+        ...         return self.count
+        ...     def set_extra_state(self, state):
+        ...         self.count = state
+        >>> module = Counting()
+        >>> module.load_state_dict({"_extra_state": 5})
+        <All keys matched successfully>
+        >>> module.count
+        5
+        """
         raise errors.OperationError(
             f"[set_extra_state] {type(self).__name__}: got extra state, expected a subclass that takes it. Define it."
         )
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, prefix, keep_vars)` before the state is collected."""
+        """Calls `hook(module, prefix, keep_vars)` before the state is collected.
+
+        >>> import tenora
+        >>> layer = tenora.nn.ReLU()
+        >>> handle = layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: print(module))
+        >>> state = layer.state_dict()
+        ReLU()
+        """
         return RemovableHandle(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, state_dict, prefix, local_metadata)` after the state is collected; it returns None."""
+        """Calls `hook(module, state_dict, prefix, local_metadata)` after the state is collected; it returns None.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(2, 1)
+        >>> def without_bias(module, state_dict, prefix, local_metadata):
+        ...     del state_dict[prefix + "bias"]
+        >>> handle = layer.register_state_dict_post_hook(without_bias)
+        >>> list(layer.state_dict())
+        ['weight']
+        """
         marked: Any = hook
         marked._from_public_api = True  # as PyTorch tells the two kinds apart
         return RemovableHandle(self._state_dict_hooks, hook)
@@ -147,6 +190,15 @@ class Stateful(Registry):
         """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`.
 
         It runs before this module's own state is loaded and may change the state and the lists.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(1, 1, bias=False)
+        >>> def old_name(module, state_dict, prefix, *_):
+        ...     if prefix + "w" in state_dict:
+        ...         state_dict[prefix + "weight"] = state_dict.pop(prefix + "w")
+        >>> handle = layer.register_load_state_dict_pre_hook(old_name)
+        >>> layer.load_state_dict({"w": tenora.ones(1, 1)})
+        <All keys matched successfully>
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -156,7 +208,16 @@ class Stateful(Registry):
         return RemovableHandle(self._load_state_dict_pre_hooks, _PreHook(hook, with_module))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, incompatible_keys)` after this module and its children are loaded; it returns None."""
+        """Calls `hook(module, incompatible_keys)` after this module and its children are loaded; it returns None.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(1, 1)
+        >>> def ignore_bias(module, incompatible_keys):
+        ...     incompatible_keys.missing_keys.remove("bias")
+        >>> handle = layer.register_load_state_dict_post_hook(ignore_bias)
+        >>> layer.load_state_dict({"weight": tenora.ones(1, 1)})
+        <All keys matched successfully>
+        """
         return RemovableHandle(self._load_state_dict_post_hooks, hook)
 
     def _load_from_state_dict(
@@ -219,6 +280,15 @@ class Stateful(Registry):
         are tenora's own. Returns the names that were missing and those that nothing took.
 
         Raises RuntimeError naming all missing, unexpected and misshapen entries at once; TypeError for no mapping.
+
+        >>> import tenora
+        >>> layer = tenora.nn.Linear(1, 1)
+        >>> layer.load_state_dict({"weight": tenora.ones(1, 1), "bias": tenora.zeros(1)})
+        <All keys matched successfully>
+        >>> layer.weight.item()
+        1.0
+        >>> layer.load_state_dict({"weight": tenora.ones(1, 1)}, strict=False).missing_keys
+        ['bias']
         """
         if not isinstance(state_dict, Mapping):
             raise errors.ArgumentTypeError(

@@ -41,11 +41,22 @@ class Tree(Stateful):
                 yield from child.named_modules(seen, below, remove_duplicate)
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
-        """Yields this module and everything below it, each once."""
+        """Yields this module and everything below it, each once.
+
+        >>> import tenora
+        >>> net = tenora.nn.Sequential(tenora.nn.ReLU(), tenora.nn.Tanh())
+        >>> [type(module).__name__ for module in net.modules()]
+        ['Sequential', 'ReLU', 'Tanh']
+        """
         return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """Yields (name, module) of the direct children, each once."""
+        """Yields (name, module) of the direct children, each once.
+
+        >>> import tenora
+        >>> list(tenora.nn.Sequential(tenora.nn.ReLU(), tenora.nn.Tanh()).named_children())
+        [('0', ReLU()), ('1', Tanh())]
+        """
         seen: set[Module] = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
@@ -53,7 +64,12 @@ class Tree(Stateful):
                 yield name, child
 
     def children(self) -> Iterator[Module]:
-        """Yields the direct children, each once."""
+        """Yields the direct children, each once.
+
+        >>> import tenora
+        >>> list(tenora.nn.Sequential(tenora.nn.ReLU(), tenora.nn.Tanh()).children())
+        [ReLU(), Tanh()]
+        """
         return (child for _, child in self.named_children())
 
     def _named_members(
@@ -81,21 +97,42 @@ class Tree(Stateful):
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Parameter]]:
-        """Yields (path, parameter), each parameter once even when it is shared unless `remove_duplicate=False`."""
+        """Yields (path, parameter), each parameter once even when it is shared unless `remove_duplicate=False`.
+
+        >>> import tenora
+        >>> net = tenora.nn.Sequential(tenora.nn.Linear(2, 3), tenora.nn.ReLU())
+        >>> [(path, tuple(parameter.shape)) for path, parameter in net.named_parameters()]
+        [('0.weight', (3, 2)), ('0.bias', (3,))]
+        """
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Yields the parameters, each once: what an optimizer takes."""
+        """Yields the parameters, each once: what an optimizer takes.
+
+        >>> import tenora
+        >>> sum(parameter.numel() for parameter in tenora.nn.Linear(2, 3).parameters())
+        9
+        """
         return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Tensor]]:
-        """Yields (path, buffer), each buffer once unless `remove_duplicate=False`."""
+        """Yields (path, buffer), each buffer once unless `remove_duplicate=False`.
+
+        >>> import tenora
+        >>> [path for path, _ in tenora.nn.Sequential(tenora.nn.BatchNorm1d(2)).named_buffers()]
+        ['0.running_mean', '0.running_var', '0.num_batches_tracked']
+        """
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """Yields the buffers, each once."""
+        """Yields the buffers, each once.
+
+        >>> import tenora
+        >>> [buffer.tolist() for buffer in tenora.nn.BatchNorm1d(2).buffers()]
+        [[0.0, 0.0], [1.0, 1.0], 0]
+        """
         return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
@@ -114,7 +151,16 @@ class Tree(Stateful):
         return module  # every Tree is a Module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Puts `module` at a path; the modules on the way must exist, with `strict` the place itself too."""
+        """Puts `module` at a path; the modules on the way must exist, with `strict` the place itself too.
+
+        AttributeError for a module on the way that is not there.
+
+        >>> import tenora
+        >>> net = tenora.nn.Sequential(tenora.nn.Sequential(tenora.nn.ReLU()))
+        >>> net.set_submodule("0.0", tenora.nn.Tanh())
+        >>> net.get_submodule("0.0")
+        Tanh()
+        """
         if not target:
             raise errors.ArgumentValueError(
                 "[set_submodule] target: got '', expected a path. Name the place to change."
@@ -135,7 +181,12 @@ class Tree(Stateful):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a path such as `encoder.weight`; AttributeError names the part that is missing."""
+        """The parameter at a path such as `encoder.weight`; AttributeError names the part that is missing.
+
+        >>> import tenora
+        >>> tenora.nn.Sequential(tenora.nn.Linear(2, 3)).get_parameter("0.weight").shape
+        tenora.Size([3, 2])
+        """
         path, _, name = target.rpartition(".")
         module: Any = self.get_submodule(path)
         found = getattr(module, name, None)
@@ -144,7 +195,12 @@ class Tree(Stateful):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a path such as `norm.running_mean`; AttributeError names the part that is missing."""
+        """The buffer at a path such as `norm.running_mean`; AttributeError names the part that is missing.
+
+        >>> import tenora
+        >>> tenora.nn.Sequential(tenora.nn.BatchNorm1d(2)).get_buffer("0.running_mean").tolist()
+        [0.0, 0.0]
+        """
         path, _, name = target.rpartition(".")
         module: Any = self.get_submodule(path)
         if name not in module._buffers:

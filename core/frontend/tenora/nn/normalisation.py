@@ -70,7 +70,15 @@ class _Statistics(Module):
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
-        """Mean 0, variance 1, no batches."""
+        """Mean 0, variance 1, no batches.
+
+        >>> import tenora
+        >>> layer = tenora.nn.BatchNorm1d(2)
+        >>> _ = layer(tenora.rand(4, 2))
+        >>> layer.reset_running_stats()
+        >>> layer.running_mean.tolist(), layer.running_var.tolist(), layer.num_batches_tracked.item()
+        ([0.0, 0.0], [1.0, 1.0], 0)
+        """
         if self.running_mean is not None and self.running_var is not None:
             init.zeros_(self.running_mean)
             init.ones_(self.running_var)
@@ -78,7 +86,14 @@ class _Statistics(Module):
             self.num_batches_tracked.zero_()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0, fresh statistics."""
+        """Weight 1, bias 0, fresh statistics.
+
+        >>> import tenora
+        >>> layer = tenora.nn.BatchNorm1d(2)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist(), layer.bias.tolist()
+        ([1.0, 1.0], [0.0, 0.0])
+        """
         self.reset_running_stats()
         _start(self)
 
@@ -297,7 +312,14 @@ class GroupNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Weight 1, bias 0.
+
+        >>> import tenora
+        >>> layer = tenora.nn.GroupNorm(1, 2)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist(), layer.bias.tolist()
+        ([1.0, 1.0], [0.0, 0.0])
+        """
         _start(self)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -345,7 +367,14 @@ class LayerNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
+        """Weight 1, bias 0.
+
+        >>> import tenora
+        >>> layer = tenora.nn.LayerNorm(2)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist(), layer.bias.tolist()
+        ([1.0, 1.0], [0.0, 0.0])
+        """
         _start(self)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -389,7 +418,14 @@ class RMSNorm(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Weight 1."""
+        """Weight 1.
+
+        >>> import tenora
+        >>> layer = tenora.nn.RMSNorm(2)
+        >>> layer.reset_parameters()
+        >>> layer.weight.tolist()
+        [1.0, 1.0]
+        """
         if self.weight is not None:
             init.ones_(self.weight)
 

@@ -95,14 +95,29 @@ class UninitializedTensorMixin:
     cls_to_become: type[Any]
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
-        """Gives the tensor uninitialised memory of `shape`; the object stays, its class becomes the plain one."""
+        """Gives the tensor uninitialised memory of `shape`; the object stays, its class becomes the plain one.
+
+        >>> import tenora
+        >>> weight = tenora.nn.UninitializedParameter()
+        >>> weight.materialize((2, 3), dtype=tenora.float64)
+        >>> weight.shape, weight.dtype
+        (tenora.Size([2, 3]), tenora.float64)
+        """
         me: Any = self
         me.data = creation.empty(shape, device=device or me.device, dtype=dtype or me.dtype)
         me.__class__ = self.cls_to_become
 
     @property
     def shape(self) -> Any:
-        """Not there yet: RuntimeError."""
+        """Not there yet: RuntimeError.
+
+        >>> import tenora
+        >>> try:
+        ...     tenora.nn.UninitializedParameter().shape
+        ... except RuntimeError as error:
+        ...     print(error.code)
+        runtime
+        """
         raise errors.OperationError(
             f"[{type(self).__name__}] shape: got a tensor without one, expected one that is initialised. "
             "Call the lazy module once, or load a state into it."

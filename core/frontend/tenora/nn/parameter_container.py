@@ -85,13 +85,23 @@ class ParameterList(_NotCalled):
         return self.extend(parameters)
 
     def append(self, value: Any) -> Self:
-        """Adds a value at the end; the list itself is the result."""
+        """Adds a value at the end; the list itself is the result.
+
+        >>> import tenora
+        >>> len(tenora.nn.ParameterList().append(tenora.zeros(2)))
+        1
+        """
         self._size += 1
         self[-1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Self:
-        """Adds values at the end; the list itself is the result."""
+        """Adds values at the end; the list itself is the result.
+
+        >>> import tenora
+        >>> len(tenora.nn.ParameterList().extend([tenora.zeros(2), tenora.zeros(3)]))
+        2
+        """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise errors.ArgumentTypeError(
                 f"[ParameterList] extend: got {type(values).__name__}, expected an iterable. Wrap it in a list."
@@ -162,53 +172,119 @@ class ParameterDict(_NotCalled):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """A new dict of the same parameters."""
+        """A new dict of the same parameters.
+
+        >>> import tenora
+        >>> weights = tenora.nn.ParameterDict({"a": tenora.zeros(2)})
+        >>> weights.copy()["a"] is weights["a"]
+        True
+        """
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of `key`, entered as `default` if it is not there."""
+        """The value of `key`, entered as `default` if it is not there.
+
+        >>> import tenora
+        >>> weights = tenora.nn.ParameterDict({"a": tenora.zeros(2)})
+        >>> weights.setdefault("b", tenora.ones(1)).item(), list(weights)
+        (1.0, ['a', 'b'])
+        """
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Takes everything out."""
+        """Takes everything out.
+
+        >>> import tenora
+        >>> weights = tenora.nn.ParameterDict({"a": tenora.zeros(2)})
+        >>> weights.clear()
+        >>> len(weights)
+        0
+        """
         for key in list(self):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Takes the value of a key out and returns it."""
+        """Takes the value of a key out and returns it; AttributeError where there is none.
+
+        >>> import tenora
+        >>> weights = tenora.nn.ParameterDict({"a": tenora.zeros(2)})
+        >>> weights.pop("a").shape, len(weights)
+        (tenora.Size([2]), 0)
+        """
         value = self[key]
         del self[key]
         return value
 
     def popitem(self) -> tuple[str, Any]:
-        """Takes the last pair out and returns it."""
+        """Takes the last pair out and returns it.
+
+        >>> import tenora
+        >>> weights = tenora.nn.ParameterDict({"a": tenora.zeros(2), "b": tenora.zeros(2)})
+        >>> weights.popitem()[0]
+        'b'
+        """
         key = next(reversed(self))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or `default`."""
+        """The value of a key, or `default`.
+
+        >>> import tenora
+        >>> weights = tenora.nn.ParameterDict({"a": tenora.zeros(2)})
+        >>> weights.get("b") is None
+        True
+        """
         return self[key] if key in self else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with one value for all keys."""
+        """A new dict with one value for all keys.
+
+        >>> import tenora
+        >>> list(tenora.nn.ParameterDict().fromkeys(["a", "b"], tenora.zeros(2)))
+        ['a', 'b']
+        """
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> KeysView[str]:
-        """The keys."""
+        """The keys.
+
+        >>> import tenora
+        >>> list(tenora.nn.ParameterDict({"a": tenora.zeros(2)}).keys())
+        ['a']
+        """
         return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """The pairs of key and value."""
+        """The pairs of key and value.
+
+        >>> import tenora
+        >>> [(key, tuple(value.shape)) for key, value in tenora.nn.ParameterDict({"a": tenora.zeros(2)}).items()]
+        [('a', (2,))]
+        """
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterable[Any]:
-        """The values."""
+        """The values.
+
+        >>> import tenora
+        >>> [tuple(value.shape) for value in tenora.nn.ParameterDict({"a": tenora.zeros(2)}).values()]
+        [(2,)]
+        """
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Enters a mapping (a plain one in order of its keys), or an iterable of pairs."""
+        """Enters a mapping (a plain one in order of its keys), or an iterable of pairs.
+
+        TypeError or ValueError for what is neither.
+
+        >>> import tenora
+        >>> weights = tenora.nn.ParameterDict()
+        >>> weights.update({"a": tenora.zeros(2)})
+        >>> list(weights)
+        ['a']
+        """
         plain = isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict)
         entries = pairs("ParameterDict", parameters)
         for key, value in sorted(entries, key=lambda entry: entry[0]) if plain else entries:

@@ -44,7 +44,15 @@ class SyncBatchNorm(_BatchNorm):
 
     @classmethod
     def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
-        """`module` with every batch normalisation below it replaced by this layer; it shares what they hold."""
+        """`module` with every batch normalisation below it replaced by this layer; it shares what they hold.
+
+        >>> import tenora
+        >>> net = tenora.nn.Sequential(tenora.nn.BatchNorm2d(3))
+        >>> weight = net[0].weight
+        >>> converted = tenora.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+        >>> type(converted[0]).__name__, converted[0].weight is weight
+        ('SyncBatchNorm', True)
+        """
         found = module
         if isinstance(module, _BatchNorm):
             new = cls(

@@ -35,7 +35,15 @@ class RemovableHandle:
             hooks.move_to_end(self.id, last=False)
 
     def remove(self) -> None:
-        """Takes the hook away; a second call does nothing."""
+        """Takes the hook away; a second call does nothing.
+
+        >>> import tenora
+        >>> layer = tenora.nn.ReLU()
+        >>> handle = layer.register_forward_hook(lambda module, args, output: output + 1)
+        >>> handle.remove()
+        >>> layer(tenora.zeros(1)).item()
+        0.0
+        """
         for reference in self._tables:
             table = reference()
             if table is not None:

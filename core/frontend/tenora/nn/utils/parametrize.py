@@ -157,7 +157,19 @@ class ParametrizationList(ModuleList):
         return value
 
     def right_inverse(self, value: Tensor) -> None:
-        """Makes the original tensors those that give `value`, as far as the parametrizations can."""
+        """Makes the original tensors those that give `value`, as far as the parametrizations can.
+
+        >>> import tenora
+        >>> class Doubled(Module):
+        ...     def forward(self, x):
+        ...         return 2 * x
+        ...     def right_inverse(self, x):
+        ...         return x / 2
+        >>> layer = register_parametrization(tenora.nn.Linear(1, 1), "weight", Doubled())
+        >>> layer.parametrizations.weight.right_inverse(tenora.ones(1, 1))
+        >>> layer.parametrizations.weight.original.item(), layer.weight.item()
+        (0.5, 1.0)
+        """
         with no_grad():
             start = self._inverted(value, need_all=True)
             names = ["original"] if self.is_tensor else [f"original{i}" for i in range(self.ntensors)]

@@ -290,7 +290,11 @@ class _Amount(BasePruningMethod):
         self.amount: Any = amount
 
     def count(self, size: int) -> int:
-        """How many of `size` parts to prune; ValueError for more than there are."""
+        """How many of `size` parts to prune; ValueError for more than there are.
+
+        >>> RandomUnstructured(0.5).count(8), RandomUnstructured(3).count(8)
+        (4, 3)
+        """
         if not isinstance(self.amount, numbers.Integral):
             return round(float(self.amount) * size)
         if int(self.amount) > size:
@@ -306,7 +310,12 @@ class _Elements(_Amount):
     PRUNING_TYPE = "unstructured"
 
     def scores(self, t: Any) -> Any:
-        """What is compared, one number for each element."""
+        """What is compared, one number for each element.
+
+        >>> import tenora
+        >>> L1Unstructured(1).scores(tenora.tensor([-2.0, 1.0])).tolist()
+        [2.0, 1.0]
+        """
         raise errors.NotImplementedOperationError(
             f"[prune] {type(self).__name__}.scores: got a call, expected a method of the subclass. Define it."
         )
@@ -374,7 +383,12 @@ class _Slices(_Amount):
         self.dim = dim
 
     def scores(self, t: Any, dim: int) -> Any:
-        """What is compared, one number for each slice."""
+        """What is compared, one number for each slice.
+
+        >>> import tenora
+        >>> LnStructured(1, n=2).scores(tenora.tensor([[3.0, 4.0], [0.0, 0.0]]), 0).tolist()
+        [5.0, 0.0]
+        """
         raise errors.NotImplementedOperationError(
             f"[prune] {type(self).__name__}.scores: got a call, expected a method of the subclass. Define it."
         )

@@ -136,7 +136,14 @@ class DataLoader(Generic[T_co]):
 
     @property
     def multiprocessing_context(self) -> BaseContext | None:
-        """How worker processes are started; by name or as a context of `multiprocessing`."""
+        """How worker processes are started; by name or as a context of `multiprocessing`, None without workers.
+
+        ValueError for an unknown name, and for any context without workers; TypeError for something else.
+
+        >>> from tenora.utils.data import DataLoader
+        >>> DataLoader([1, 2, 3]).multiprocessing_context is None
+        True
+        """
         return self._multiprocessing_context
 
     @multiprocessing_context.setter

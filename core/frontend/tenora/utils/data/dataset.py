@@ -153,7 +153,12 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Sized]) -> list[int]:
-        """Where each dataset ends."""
+        """Where each dataset ends.
+
+        >>> from tenora.utils.data import ConcatDataset
+        >>> ConcatDataset.cumsum([[10, 20], [30]])
+        [2, 3]
+        """
         return list(accumulate(len(part) for part in sequence))
 
     def __init__(self, datasets: Iterable[Any]) -> None:

@@ -64,5 +64,13 @@ class DistributedSampler(Sampler[int]):
         return self.num_samples
 
     def set_epoch(self, epoch: int) -> None:
-        """Gives the next iterations the order of `epoch`."""
+        """Gives the next iterations the order of `epoch`.
+
+        >>> from tenora.utils.data import DistributedSampler
+        >>> sampler = DistributedSampler(range(100), num_replicas=2, rank=0)
+        >>> first = list(sampler)
+        >>> sampler.set_epoch(1)
+        >>> list(sampler) == first
+        False
+        """
         self.epoch = epoch

@@ -116,7 +116,12 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self) -> int:
-        """How many indices an epoch has."""
+        """How many indices an epoch has.
+
+        >>> from tenora.utils.data import RandomSampler
+        >>> RandomSampler(range(5)).num_samples
+        5
+        """
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
