@@ -137,12 +137,22 @@ def __dir__() -> list[str]:
 
 
 def is_tensor(obj: object) -> _Any:
-    """Whether `obj` is a Tensor."""
+    """Whether `obj` is a Tensor.
+
+    >>> import tenora
+    >>> tenora.is_tensor(tenora.ones(2)), tenora.is_tensor([1.0])
+    (True, False)
+    """
     return isinstance(obj, Tensor)
 
 
 def is_floating_point(input: Tensor) -> _Any:
-    """Whether the dtype of `input` is floating."""
+    """Whether the dtype of `input` is floating.
+
+    >>> import tenora
+    >>> tenora.is_floating_point(tenora.ones(2)), tenora.is_floating_point(tenora.tensor([1]))
+    (True, False)
+    """
     return input.dtype.is_floating_point
 
 

@@ -13,6 +13,8 @@ class Adadelta(Optimizer):
     """Steps in the parameters' own units, from mean squares of gradients and of steps (Zeiler 2012,
     https://arxiv.org/abs/1212.5701); the formula is the op `adadelta_update`. `foreach` makes no difference.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.Adadelta([weight], eps=0.1)

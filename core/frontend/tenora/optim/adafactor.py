@@ -24,6 +24,8 @@ class Adafactor(Optimizer):
     weights. `eps` are the least second moment (None: the dtype's own) and the least size; `d` bounds an update's root
     mean square. `foreach` makes no difference. Complex parameters are refused.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(2, 2))
     >>> optimizer = tenora.optim.Adafactor([weight], lr=0.1)

@@ -13,6 +13,8 @@ class Adagrad(Optimizer):
     """Gradients divided by the root of the sum of all their squares (Duchi, Hazan and Singer 2011); the formula is the
     op `adagrad_update`. The state begins when the optimizer is made. `foreach` and `fused` make no difference.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.Adagrad([weight], lr=0.1)

@@ -19,6 +19,8 @@ class Adam(Optimizer):
 
     `amsgrad` keeps the largest second moment (Reddi et al. 2018). `decoupled_weight_decay` is AdamW's.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.Adam([weight], lr=0.1)
@@ -71,6 +73,8 @@ class Adam(Optimizer):
 
 class AdamW(Adam):
     """Adam with decoupled weight decay (Loshchilov and Hutter 2019, https://arxiv.org/abs/1711.05101).
+
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
 
     >>> import tenora
     >>> weight = tenora.tensor([1.0], requires_grad=True)

@@ -13,6 +13,8 @@ class Adamax(Optimizer):
     """Adam with the largest gradient, fading, in place of the second moment (Kingma and Ba 2015, section 7,
     https://arxiv.org/abs/1412.6980); the formula is the op `adamax_update`. `foreach` makes no difference.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.Adamax([weight], lr=0.1)

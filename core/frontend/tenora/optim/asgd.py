@@ -13,6 +13,8 @@ class ASGD(Optimizer):
     """Gradient descent with a fading rate, and the average of the parameters from step `t0` on in the state's `ax`
     (Polyak and Juditsky 1992); the formula is the op `asgd_update`. `foreach` makes no difference.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.ASGD([weight], lr=0.1, lambd=0.1)

@@ -41,7 +41,15 @@ def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
-    """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer."""
+    """Calls `hook(optimizer, args, kwargs)` after every step of every optimizer.
+
+    >>> import tenora
+    >>> from tenora.optim.optimizer import register_optimizer_step_post_hook
+    >>> weight = tenora.ones(1, requires_grad=True)
+    >>> with register_optimizer_step_post_hook(lambda optimizer, args, kwargs: print("stepped")):
+    ...     tenora.optim.SGD([weight]).step()
+    stepped
+    """
     return RemovableHandle(AFTER, hook)
 
 
@@ -98,25 +106,67 @@ class Hooked:
             self.__dict__.setdefault(name, OrderedDict())
 
     def register_step_pre_hook(self, hook: Hook) -> RemovableHandle:
-        """Calls `hook(optimizer, args, kwargs)` before each step; it may return other `(args, kwargs)`."""
+        """Calls `hook(optimizer, args, kwargs)` before each step; it may return other `(args, kwargs)`.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_pre_hook(lambda optimizer, args, kwargs: print("before"))
+        >>> optimizer.step()
+        before
+        """
         return RemovableHandle(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Hook) -> RemovableHandle:
-        """Calls `hook(optimizer, args, kwargs)` after each step."""
+        """Calls `hook(optimizer, args, kwargs)` after each step.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_step_post_hook(lambda optimizer, args, kwargs: print("after"))
+        >>> optimizer.step()
+        after
+        """
         return RemovableHandle(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(optimizer)` before `state_dict`."""
+        """Calls `hook(optimizer)` before `state_dict`.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_state_dict_pre_hook(lambda optimizer: print("saving"))
+        >>> state = optimizer.state_dict()
+        saving
+        """
         return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(optimizer, state_dict)` after `state_dict`; it may return another dictionary."""
+        """Calls `hook(optimizer, state_dict)` after `state_dict`; it may return another dictionary.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_state_dict_post_hook(lambda optimizer, state: {**state, "epoch": 3})
+        >>> optimizer.state_dict()["epoch"]
+        3
+        """
         return RemovableHandle(self._optimizer_state_dict_post_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(optimizer, state_dict)` before loading a shallow copy; it may return another dictionary."""
+        """Calls `hook(optimizer, state_dict)` before loading a shallow copy; it may return another dictionary.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_load_state_dict_pre_hook(lambda optimizer, state: print(sorted(state)))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        ['param_groups', 'state']
+        """
         return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook, prepend=prepend)
 
     def register_load_state_dict_post_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Calls `hook(optimizer)` after `load_state_dict`."""
+        """Calls `hook(optimizer)` after `load_state_dict`.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)])
+        >>> handle = optimizer.register_load_state_dict_post_hook(lambda optimizer: print("loaded"))
+        >>> optimizer.load_state_dict(optimizer.state_dict())
+        loaded
+        """
         return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook, prepend=prepend)

@@ -25,6 +25,8 @@ class LBFGS(Optimizer):
     a closure that clears the gradients, computes the loss, calls `backward` and returns the loss, and calls it up to
     `max_eval` times (5/4 of `max_iter` if not given).
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.LBFGS([weight], line_search_fn="strong_wolfe")

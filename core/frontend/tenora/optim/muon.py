@@ -22,6 +22,8 @@ class Muon(Optimizer):
     `adjust_lr_fn` scales the rate of a matrix of A rows and B columns: "original" (or None) by sqrt(max(1, A / B)),
     "match_rms_adamw" by 0.2 sqrt(max(A, B)).
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.eye(2))
     >>> optimizer = tenora.optim.Muon([weight], lr=0.1, weight_decay=0.0)

@@ -14,6 +14,8 @@ class NAdam(Optimizer):
     """Adam with Nesterov's look-ahead (Dozat 2016); the formula is the op `nadam_update`. `foreach` makes no
     difference. `decoupled_weight_decay` is AdamW's.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.NAdam([weight], lr=0.1)

@@ -117,6 +117,12 @@ class Optimizer(Hooked):
 
         Raises TypeError or ValueError for anything but leaves in an ordered collection, for a parameter of another
         group, and where only some parameters are named. A parameter named twice in its group is warned of.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=0.5)
+        >>> optimizer.add_param_group({"params": [tenora.ones(2, requires_grad=True)], "lr": 0.25})
+        >>> [group["lr"] for group in optimizer.param_groups]
+        [0.5, 0.25]
         """
         name = type(self).__name__
         if not isinstance(param_group, dict):
@@ -188,7 +194,15 @@ class Optimizer(Hooked):
                 )
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Drops the gradients, or fills them with zeros."""
+        """Drops the gradients, or fills them with zeros.
+
+        >>> import tenora
+        >>> weight = tenora.ones(1, requires_grad=True)
+        >>> (weight * 2).backward()
+        >>> tenora.optim.SGD([weight]).zero_grad()
+        >>> weight.grad is None
+        True
+        """
         for group in self.param_groups:
             for parameter in group["params"]:
                 if set_to_none:
@@ -201,6 +215,14 @@ class Optimizer(Hooked):
         """One update from the gradients at hand; `closure` recomputes the loss and is returned.
 
         Raises RuntimeError for a gradient that does not fit its parameter, with the parameter's number and name.
+
+        >>> import tenora
+        >>> weight = tenora.ones(1, requires_grad=True)
+        >>> optimizer = tenora.optim.SGD([weight], lr=0.25)
+        >>> (weight * 2).backward()
+        >>> optimizer.step()
+        >>> weight.item()
+        0.5
         """
         hooked = self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks or BEFORE or AFTER
         # A subclass's step that calls this one has run the hooks.
@@ -329,6 +351,13 @@ class Optimizer(Hooked):
 
         Raises ValueError when the number or the sizes of the groups differ, or a state has no parameter; nothing is
         changed then.
+
+        >>> import tenora
+        >>> weight = tenora.ones(1, requires_grad=True)
+        >>> old, new = tenora.optim.SGD([weight], lr=0.25), tenora.optim.SGD([weight], lr=0.5)
+        >>> new.load_state_dict(old.state_dict())
+        >>> new.param_groups[0]["lr"]
+        0.25
         """
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():

@@ -15,6 +15,8 @@ class RAdam(Optimizer):
     et al. 2020, https://arxiv.org/abs/1908.03265); the formula is the op `radam_update`. `foreach` makes no
     difference. `decoupled_weight_decay` is AdamW's.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.RAdam([weight], lr=0.1)

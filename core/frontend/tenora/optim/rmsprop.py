@@ -14,6 +14,8 @@ class RMSprop(Optimizer):
     `rmsprop_update`, or `centered_rmsprop_update` with `centered`, which divides by the root of the variance
     (Graves 2013, https://arxiv.org/abs/1308.0850). `foreach` makes no difference: a step is one call.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.RMSprop([weight], lr=0.01)

@@ -13,6 +13,8 @@ class Rprop(Optimizer):
     """Steps by the sign of the gradient: longer while it stays, shorter when it turns (Riedmiller and Braun 1993); the
     formula is the op `rprop_update`. For full batches. `foreach` makes no difference.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> optimizer = tenora.optim.Rprop([weight], lr=0.1)

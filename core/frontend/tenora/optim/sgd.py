@@ -21,6 +21,8 @@ class SGD(Optimizer):
     The formula is the op `sgd_step` (Sutskever et al. 2013 in PyTorch's form: the momentum buffer starts as the
     gradient). `foreach` and `fused` are accepted and make no difference: the step is one call either way.
 
+    Raises ValueError for an option out of its range and for no parameters, TypeError for what is no number or tensor.
+
     >>> import tenora
     >>> weight = tenora.nn.Parameter(tenora.ones(1))
     >>> tenora.optim.SGD([weight], lr=0.1, momentum=0.9).defaults["momentum"]

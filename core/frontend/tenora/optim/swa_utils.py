@@ -115,6 +115,8 @@ class AveragedModel(Module):
 
     Raises AssertionError when both functions are given.
 
+    Source: stochastic weight averaging, Izmailov et al. 2018, https://arxiv.org/abs/1803.05407.
+
     >>> import tenora
     >>> model = tenora.nn.Linear(1, 1, bias=False)
     >>> averaged = tenora.optim.swa_utils.AveragedModel(model)
@@ -153,7 +155,15 @@ class AveragedModel(Module):
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:
-        """Takes the parameters of `model` into the average."""
+        """Takes the parameters of `model` into the average.
+
+        >>> import tenora
+        >>> model = tenora.nn.Linear(1, 1)
+        >>> averaged = AveragedModel(model)
+        >>> averaged.update_parameters(model)
+        >>> averaged.n_averaged.item()
+        1
+        """
         pairs = [
             (mean.detach(), value.detach().to(mean.device))
             for mean, value in zip(self._averaged(self.module), self._averaged(model), strict=False)
@@ -230,6 +240,8 @@ class SWALR(Schedule):
     Raises ValueError for an `anneal_strategy` other than "cos" and "linear", and for `anneal_epochs` that is no whole
     number from 0 on.
 
+    Source: Izmailov et al. 2018, https://arxiv.org/abs/1803.05407.
+
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=1.0)
     >>> scheduler = tenora.optim.swa_utils.SWALR(optimizer, swa_lr=0.5, anneal_epochs=2)
@@ -261,7 +273,13 @@ class SWALR(Schedule):
         super().__init__(optimizer, last_epoch)
 
     def anneal_func(self, t: float) -> float:
-        """The share of the way at share `t` of the epochs."""
+        """The share of the way at share `t` of the epochs.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=1.0)
+        >>> SWALR(optimizer, swa_lr=0.5, anneal_strategy="linear").anneal_func(0.25)
+        0.25
+        """
         return _WAYS[self._anneal_strategy](t)
 
     def _rates(self) -> Rates:

@@ -148,26 +148,64 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """The attributes, without the optimizer (save its state too: the rates now in use are there)."""
+        """The attributes, without the optimizer (save its state too: the rates now in use are there).
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
+        >>> tenora.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5).state_dict()["last_epoch"]
+        0
+        """
         return {name: value for name, value in self.__dict__.items() if name != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes over what `state_dict` gave."""
+        """Takes over what `state_dict` gave.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
+        >>> scheduler = tenora.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> scheduler.load_state_dict({**scheduler.state_dict(), "last_epoch": 7})
+        >>> scheduler.last_epoch
+        7
+        """
         self.__dict__.update(state_dict)
 
     def get_last_lr(self) -> Rates:
-        """The rates that the last step set, one for each group."""
+        """The rates that the last step set, one for each group.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
+        >>> tenora.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5).get_last_lr()
+        [8.0]
+        """
         return self._last_lr
 
     def get_lr(self) -> Rates:
-        """The rates of `last_epoch`; a subclass defines it, `step` calls it."""
+        """The rates of `last_epoch`; a subclass defines it, `step` calls it.
+
+        >>> import tenora
+        >>> class Constant(LRScheduler):
+        ...     def get_lr(self):
+        ...         return [0.5 for lr in self.base_lrs]
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
+        >>> Constant(optimizer).get_last_lr()
+        [0.5]
+        """
         raise errors.NotImplementedOperationError(
             f"[{type(self).__name__}] get_lr is not defined: got a call, expected a rate for each group. "
             "Define it in the subclass; a scheduler of schedulers has none, and can't begin anew at a milestone."
         )
 
     def step(self, epoch: int | None = None) -> None:
-        """Goes on to the next epoch; call it after `optimizer.step()`. `epoch` is deprecated, as in PyTorch."""
+        """Goes on to the next epoch; call it after `optimizer.step()`. `epoch` is deprecated, as in PyTorch.
+
+        ValueError where the optimizer has other groups than when the schedule began.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
+        >>> scheduler = tenora.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+        >>> optimizer.step(), scheduler.step(), optimizer.param_groups[0]["lr"]
+        (None, None, 4.0)
+        """
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1

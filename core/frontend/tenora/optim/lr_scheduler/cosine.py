@@ -26,6 +26,8 @@ class CosineAnnealingLR(_Cosine):
     The recursive form is used, so that schedules of one optimizer work together:
     `lr = eta_min + (lr - eta_min) * (1 + cos(pi t / T)) / (1 + cos(pi (t - 1) / T))`.
 
+    Source: Loshchilov and Hutter 2017, https://arxiv.org/abs/1608.03983, without its restarts.
+
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
     >>> scheduler = tenora.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
@@ -69,6 +71,8 @@ class CosineAnnealingWarmRestarts(_Cosine):
     steps within epochs: `scheduler.step(epoch + i / batches)`.
 
     Raises ValueError unless T_0 and T_mult are whole numbers from 1 on and eta_min a number.
+
+    Source: Loshchilov and Hutter 2017, https://arxiv.org/abs/1608.03983.
 
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)

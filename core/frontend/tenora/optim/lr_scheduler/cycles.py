@@ -77,6 +77,8 @@ class CyclicLR(_Cycle):
     Raises ValueError for an unknown mode, for bounds whose number is not that of the groups, and with
     `cycle_momentum` for an optimizer that has neither momentum nor betas.
 
+    Source: Smith 2017, https://arxiv.org/abs/1506.01186.
+
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=1.0, momentum=0.9)
     >>> scheduler = tenora.optim.lr_scheduler.CyclicLR(optimizer, base_lr=1.0, max_lr=3.0, step_size_up=2)
@@ -131,7 +133,14 @@ class CyclicLR(_Cycle):
         self.base_lrs = base_lrs
 
     def scale_fn(self, x: float) -> float:
-        """What the height of a cycle is multiplied by, at cycle or step number `x`."""
+        """What the height of a cycle is multiplied by, at cycle or step number `x`.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], momentum=0.9)
+        >>> scheduler = CyclicLR(optimizer, base_lr=1.0, max_lr=3.0, mode="triangular2")
+        >>> [scheduler.scale_fn(cycle) for cycle in (1, 2, 3)]
+        [1.0, 0.5, 0.25]
+        """
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
         return _MODES[self.mode][0](self.gamma, x)
@@ -216,6 +225,8 @@ class OneCycleLR(_Cycle):
 
     Raises ValueError for numbers of steps that are not whole and above 0, for `pct_start` outside 0 to 1, for an
     `anneal_strategy` other than "cos" and "linear", and by a step beyond the last.
+
+    Source: Smith and Topin 2019, https://arxiv.org/abs/1708.07120.
 
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=0.1, momentum=0.9)

@@ -112,7 +112,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     @property
     def in_cooldown(self) -> bool:
-        """Whether epochs do not count now."""
+        """Whether epochs do not count now.
+
+        >>> import tenora
+        >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=1.0)
+        >>> scheduler = ReduceLROnPlateau(optimizer, patience=0, cooldown=2)
+        >>> scheduler.step(1.0), scheduler.in_cooldown, scheduler.step(1.0), scheduler.in_cooldown
+        (None, False, None, True)
+        """
         return self.cooldown_counter > 0
 
     def _is_better(self, a: float, best: float) -> bool:
