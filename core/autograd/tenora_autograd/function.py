@@ -117,14 +117,42 @@ class Function:
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs; the first argument is ctx, unless `setup_context` is defined."""
+        """Computes the outputs; the first argument is ctx, unless `setup_context` is defined.
+
+        Example:
+            >>> import tenora
+            >>> class Double(Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return x * 2
+            >>> Double.apply(tenora.ones(1)).item()
+            2.0
+        """
         raise errors.NotImplementedOperationError(
             "[Function] forward is missing: got none, expected one. Define it as a static method."
         )
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """One gradient (or None) per argument of forward."""
+        """One gradient (or None) per argument of forward.
+
+        Example:
+            >>> import tenora
+            >>> class Power(Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x, n):
+            ...         ctx.save_for_backward(x)
+            ...         ctx.n = n
+            ...         return x**n
+            ...     @staticmethod
+            ...     def backward(ctx, g):
+            ...         (x,) = ctx.saved_tensors
+            ...         return g * ctx.n * x ** (ctx.n - 1), None
+            >>> x = tenora.full((1,), 3.0, requires_grad=True)
+            >>> Power.apply(x, 2).backward()
+            >>> x.grad.item()
+            6.0
+        """
         raise errors.NotImplementedOperationError(
             "[Function] backward is missing: got none, expected one. Define it as a static method."
         )
@@ -133,7 +161,20 @@ class Function:
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Runs forward and gives the outputs their history."""
+        """Runs forward and gives the outputs their history.
+
+        Example:
+            >>> import tenora
+            >>> class Double(Function):
+            ...     @staticmethod
+            ...     def forward(ctx, x):
+            ...         return x * 2
+            ...     @staticmethod
+            ...     def backward(ctx, g):
+            ...         return g * 2
+            >>> Double.apply(tenora.ones(1, requires_grad=True)).requires_grad
+            True
+        """
         ctx = _Node()
         ctx._function, ctx._count = cls, len(args)
         recording = _engine.is_grad_enabled()

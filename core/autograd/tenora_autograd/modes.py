@@ -37,7 +37,13 @@ class set_grad_enabled:
 
 
 class set_detect_anomaly:
-    """Switches anomaly mode on or off, at once; as a context manager it restores the old mode at the end."""
+    """Switches anomaly mode on or off, at once; as a context manager it restores the old mode at the end.
+
+    Example:
+        >>> with set_detect_anomaly(True):
+        ...     is_anomaly_enabled()
+        True
+    """
 
     def __init__(self, mode: bool) -> None:
         self._old = _engine.set_anomaly(bool(mode))
@@ -64,7 +70,12 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether inference_mode is on in this thread."""
+    """Whether inference_mode is on in this thread.
+
+    Example:
+        >>> is_inference_mode_enabled()
+        False
+    """
     return _engine.is_inference_mode()
 
 

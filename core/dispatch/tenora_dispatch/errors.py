@@ -104,6 +104,11 @@ class NotSupportedError(TenoraError, NotImplementedError):
     """A backend declines the operation: no kernel, or not for this dtype, layout or attribute.
 
     The engine advises another backend or dtype; where the op is defined for no such dtype, the text says so instead.
+
+    Example:
+        >>> error = NotSupportedError("[add] no kernel", backend="mine")
+        >>> error.code, error.backend, isinstance(error, RuntimeError)
+        ('unsupported', 'mine', True)
     """
 
     default_code = "unsupported"
@@ -119,13 +124,25 @@ class NotSupportedError(TenoraError, NotImplementedError):
 
 
 class OutOfMemoryError(TenoraError, RuntimeError):
-    """A device could not give the memory, after its work was waited for and its cached memory given back."""
+    """A device could not give the memory, after its work was waited for and its cached memory given back.
+
+    Example:
+        >>> error = OutOfMemoryError("[empty] out of memory")
+        >>> error.code, isinstance(error, RuntimeError)
+        ('memory', True)
+    """
 
     default_code = "memory"
 
 
 class LinAlgError(TenoraError, RuntimeError):
-    """A matrix that has no such factorisation, inverse or solution."""
+    """A matrix that has no such factorisation, inverse or solution.
+
+    Example:
+        >>> error = LinAlgError("[linalg.inv] the matrix is singular")
+        >>> error.code, isinstance(error, RuntimeError)
+        ('linalg', True)
+    """
 
     default_code = "linalg"
 
@@ -137,7 +154,13 @@ class DeviceLostError(TenoraError, RuntimeError):
 
 
 class HiddenCopyError(TenoraError, RuntimeError):
-    """Under `no_hidden_copies()`: a copy, transfer or wait that the program did not ask for."""
+    """Under `no_hidden_copies()`: a copy, transfer or wait that the program did not ask for.
+
+    Example:
+        >>> error = HiddenCopyError("[add] a hidden copy")
+        >>> error.code, error.op
+        ('hidden_copy', 'add')
+    """
 
     default_code = "hidden_copy"
 

@@ -193,12 +193,25 @@ def _set_method(name: str, group: list[Record], kind: Literal["method", "inplace
 
 
 def index_put(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """A copy of the tensor with `self[indices]` set to `values`, or with `values` added there."""
+    """A copy of the tensor with `self[indices]` set to `values`, or with `values` added there.
+
+    Example:
+        >>> import tenora
+        >>> tenora.zeros(3).index_put((tenora.tensor([0, 2]),), tenora.ones(2)).tolist()
+        [1.0, 0.0, 1.0]
+    """
     return ops.index_put(self, values, list(indices), accumulate=accumulate)
 
 
 def index_put_(self: Tensor, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """Sets `self[indices]` to `values`, or adds `values` there."""
+    """Sets `self[indices]` to `values`, or adds `values` there.
+
+    Example:
+        >>> import tenora
+        >>> places = tenora.tensor([0, 0, 2])
+        >>> tenora.zeros(3).index_put_((places,), tenora.ones(3), accumulate=True).tolist()
+        [2.0, 0.0, 1.0]
+    """
     return self._index_put_(values, list(indices), accumulate=accumulate)  # type: ignore[attr-defined]
 
 
