@@ -55,6 +55,10 @@ ARRAYS: dict[str, Any] = {
     "number without a copy": lambda f: f.asarray(3, copy=False),
     "device": lambda f: f.asarray([1], device="cpu"),
     "capsule": lambda f: f.asarray(f.ones(2).__dlpack__()),
+    "capsule without a copy": lambda f: f.asarray(f.ones(2).__dlpack__(), copy=False),
+    "capsule's dtype without a copy": lambda f: f.asarray(
+        f.ones(2).__dlpack__(), dtype=f.float64, copy=False
+    ),
 }
 
 
@@ -82,6 +86,39 @@ def test_asarray_shares_unless_told() -> None:
     data = eight()
     tenora.frombuffer(data, dtype=tenora.uint8)[0] = 77
     assert data[0] == 77
+
+
+class Producer:
+    """An object of another library, which counts how often its memory is taken."""
+
+    def __init__(self) -> None:
+        self.array, self.taken = np.arange(3.0), 0
+
+    def __dlpack__(self, **options: Any) -> Any:
+        self.taken += 1
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("copy", [None, False, True])
+def test_asarray_takes_memory_once(copy: bool | None) -> None:
+    source = Producer()
+    taken = tenora.asarray(source, copy=copy)
+    assert taken.tolist() == [0, 1, 2] and source.taken == 1
+    assert np.shares_memory(taken.numpy(), source.array) != bool(copy)
+
+
+def test_asarray_without_a_copy_minds_the_default_device() -> None:
+    tenora.set_default_device("elsewhere")
+    try:
+        with pytest.raises(
+            ValueError, match=r"copy=False cannot be kept: .* on cpu, expected .* on elsewhere"
+        ):
+            tenora.asarray(np.ones(2), copy=False)
+    finally:
+        tenora.set_default_device(None)
 
 
 def test_typed_buffers_keep_their_dtype() -> None:

@@ -131,19 +131,28 @@ def _imported(obj: Any, dtype: DType | None, device: Any, copy: bool | None) -> 
     return tensor
 
 
-def _refuse_copies(obj: Any, dtype: DType | None, device: Any) -> None:
-    """ValueError where `copy=False` cannot be kept."""
-    if not isinstance(obj, Tensor) and not _is_bytes(obj) and not _shares(obj):
+def _over(obj: Any, dtype: DType | None, device: Any) -> Tensor:
+    """A tensor over the memory of `obj`, taken once: a capsule is used up. ValueError where a copy would be needed."""
+    if isinstance(obj, Tensor):
+        shared = obj
+    elif _is_bytes(obj) and len(obj) > 0:
+        shared = frombuffer(obj, dtype=dtype or get_default_dtype())
+    elif type(obj).__name__ == "PyCapsule":
+        shared = from_dlpack(obj)
+    elif _is_bytes(obj) or _shares(obj):
+        shared = as_tensor_data(obj)
+    else:
         raise errors.ArgumentValueError(
             f"[asarray] copy=False cannot be kept: got {type(obj).__name__}, expected memory to share. Leave copy out."
         )
-    shared = obj if isinstance(obj, Tensor) else _imported(obj, dtype if _is_bytes(obj) else None, None, None)
-    moves = device is not None and Device(device) != shared.device
+    place = device if isinstance(obj, Tensor) else default_device(device)
+    moves = place is not None and Device(place) != shared.device
     if moves or dtype not in (None, shared.dtype):
         raise errors.ArgumentValueError(
-            f"[asarray] copy=False cannot be kept: got {shared.dtype} on {shared.device}, expected {dtype or ''} on "
-            f"{device or shared.device}. Leave copy or the change out."
+            f"[asarray] copy=False cannot be kept: got {shared.dtype} on {shared.device}, expected "
+            f"{dtype or shared.dtype} on {place or shared.device}. Leave copy or the change out."
         )
+    return shared
 
 
 def asarray(
@@ -164,9 +173,7 @@ def asarray(
     >>> asarray(bytearray(b"ab"), dtype=tenora.uint8).tolist()
     [97, 98]
     """
-    if copy is False:
-        _refuse_copies(obj, dtype, device)
-    tensor = _imported(obj, dtype, device, copy)
+    tensor = _over(obj, dtype, device) if copy is False else _imported(obj, dtype, device, copy)
     if requires_grad is None or requires_grad == tensor.requires_grad:
         return tensor
     if not requires_grad:
