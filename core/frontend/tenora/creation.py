@@ -23,6 +23,8 @@ from .defaults import default_device, get_default_dtype
 def promote_types(type1: DType, type2: DType) -> DType:
     """The dtype that two dtypes meet in.
 
+    The rules are PyTorch's: kinds go from bool over whole, floating to complex numbers. TypeError for what is no dtype.
+
     >>> import tenora
     >>> tenora.promote_types(tenora.int64, tenora.float16)
     tenora.float16
@@ -66,6 +68,8 @@ def tensor(
 
     Raises ValueError for ragged sequences, TypeError for what is not a number.
 
+    The shape is that of the data; without `dtype` it decides that too (bool, int64, the default or its complex dtype).
+
     >>> import tenora
     >>> tenora.tensor([[1, 2], [3, 4]]).dtype
     tenora.int64
@@ -76,6 +80,8 @@ def tensor(
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """`data` as a tensor, sharing memory and history where dtype and device already fit.
+
+    The shape is that of the data. TypeError for what is no number, ValueError for ragged sequences.
 
     >>> import numpy
     >>> as_tensor(numpy.int16(3)).dtype
@@ -241,6 +247,9 @@ def arange(
 ) -> Tensor:
     """`start, start + step, ...` below `end`; `arange(n)` counts from 0.
 
+    The result is 1-d: int64 for whole numbers, else of the default dtype, unless another is given. RuntimeError for
+    a step of 0 or one that leads away from `end`.
+
     >>> import tenora
     >>> tenora.arange(1, 7, 2).tolist()
     [1, 3, 5]
@@ -303,6 +312,9 @@ def linspace(
 ) -> Tensor:
     """`steps` values from `start` to `end`, both included, evenly spaced; of a whole dtype: cut to whole numbers.
 
+    The result is (steps), of the default dtype unless another is given. RuntimeError for a negative number of steps
+    and an end that is not finite in a whole dtype, TypeError for what is no number.
+
     >>> import tenora
     >>> tenora.linspace(0, 10, 4, dtype=tenora.int64).tolist()
     [0, 3, 6, 10]
@@ -325,6 +337,9 @@ def logspace(
     requires_grad: bool = False,
 ) -> Tensor:
     """`steps` powers of `base`, whose exponents are those of `linspace`.
+
+    The result is (steps), of the default dtype unless another is given. RuntimeError for a negative number of steps,
+    TypeError for what is no number.
 
     >>> import tenora
     >>> tenora.logspace(0, 3, 4, base=2.0).tolist()

@@ -28,6 +28,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
 def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A 0-d tensor; of the default dtype unless another is given.
 
+    TypeError for what is no number.
+
     >>> import tenora
     >>> tenora.scalar_tensor(2)
     tensor(2.)
@@ -94,6 +96,9 @@ def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, d
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:
     """A copy of `input` with `input[indices]` set to `values`, or with `values` added there.
+
+    `indices` is a tuple of tensors of whole numbers or bools, `values` broadcasts to what they name; the result has the
+    shape and dtype of `input`. IndexError for a place that is not there, RuntimeError for values that do not broadcast.
 
     >>> import tenora
     >>> tenora.index_put(tenora.zeros(3), (tenora.tensor([0, 2]),), tenora.ones(2))

@@ -24,6 +24,8 @@ __all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "
 def manual_seed(seed: int) -> Generator:
     """Seeds the default generator of every device and returns the host's. `seed` is read by `int`, as PyTorch does.
 
+    TypeError or ValueError for what is no number, ValueError for one below -2**63 or from 2**64 on.
+
     >>> import tenora
     >>> a = tenora.manual_seed(1) and tenora.rand(2)
     >>> b = tenora.manual_seed(1) and tenora.rand(2)

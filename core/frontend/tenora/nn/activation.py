@@ -12,6 +12,8 @@ from .module import Module
 class ReLU(Module):
     """`max(x, 0)`, element by element; `inplace=True` writes into the input.
 
+    Any shape and real dtype but bool, the result the same.
+
     >>> import tenora
     >>> tenora.nn.ReLU()(tenora.tensor([-1.0, 2.0])).tolist()
     [0.0, 2.0]

@@ -456,6 +456,8 @@ class Softmax2d(Module):
 class PReLU(Module):
     """x where positive, elsewhere x times a learnt slope, one for all or one for each channel (He et al. 2015).
 
+    (N, C, ...) with `num_parameters` C or 1, the result the same. RuntimeError for another number of channels.
+
     >>> import tenora
     >>> tenora.nn.PReLU()(tenora.tensor([2.0, -2.0])).tolist()
     [2.0, -0.5]

@@ -27,6 +27,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     Classes below `cutoffs[0]` are in the head; each following range is a cluster, whose projection is `div_value`
     times narrower than the one before.
 
+    Input (N, in_features) with targets (N), or (in_features) with one; the result is the pair of their
+    log-probabilities (N) and the loss. ValueError for cutoffs that do not rise or leave 1 to n_classes - 1.
+
     >>> import tenora
     >>> loss = tenora.nn.AdaptiveLogSoftmaxWithLoss(8, 20, [5, 10])
     >>> x = tenora.zeros(3, 8)

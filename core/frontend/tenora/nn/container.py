@@ -93,6 +93,8 @@ class Sequential(_Indexed):
 
     Takes modules, or one `OrderedDict` of names and modules.
 
+    TypeError for what is no module.
+
     >>> import tenora
     >>> net = tenora.nn.Sequential(tenora.nn.Linear(4, 8), tenora.nn.ReLU(), tenora.nn.Linear(8, 2))
     >>> net(tenora.zeros(5, 4)).shape
@@ -208,6 +210,8 @@ def _folded(lines: list[str]) -> Iterator[tuple[str, str]]:
 class ModuleList(_Indexed):
     """A list whose modules are registered.
 
+    TypeError for what is no module.
+
     >>> import tenora
     >>> layers = tenora.nn.ModuleList(tenora.nn.Linear(3, 3) for _ in range(2))
     >>> layers
@@ -275,6 +279,8 @@ class ModuleList(_Indexed):
 
 class ModuleDict(Module):
     """A dict whose modules are registered, in order of insertion.
+
+    TypeError for what is no module, KeyError for a key that is not there.
 
     >>> import tenora
     >>> choices = tenora.nn.ModuleDict({"relu": tenora.nn.ReLU(), "tanh": tenora.nn.Tanh()})

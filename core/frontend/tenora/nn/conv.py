@@ -268,6 +268,8 @@ class ConvTranspose1d(_Transposed):
 class ConvTranspose2d(_Transposed):
     """The adjoint of `Conv2d` as a layer; sizes as in `ConvTranspose1d`, one number or one per dim.
 
+    (N, C, H, W) or (C, H, W); RuntimeError for another number of channels than `in_channels`.
+
     >>> import tenora
     >>> layer = tenora.nn.ConvTranspose2d(4, 2, 3, stride=2, padding=1)
     >>> layer(tenora.zeros(1, 4, 6, 6), output_size=(12, 12)).shape
@@ -279,6 +281,8 @@ class ConvTranspose2d(_Transposed):
 
 class ConvTranspose3d(_Transposed):
     """The adjoint of `Conv3d` as a layer; sizes as in `ConvTranspose1d`, one number or one per dim.
+
+    (N, C, D, H, W) or (C, D, H, W); RuntimeError for another number of channels than `in_channels`.
 
     >>> import tenora
     >>> tenora.nn.ConvTranspose3d(2, 1, 2)(tenora.zeros(1, 2, 3, 3, 3)).shape

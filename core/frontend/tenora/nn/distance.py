@@ -18,6 +18,8 @@ from .parameter import Parameter
 class CosineSimilarity(Module):
     """x1 . x2 / (max(|x1|, `eps`) max(|x2|, `eps`)) along `dim`.
 
+    The inputs broadcast; the result has their shape without `dim`. RuntimeError for shapes that do not broadcast.
+
     >>> import tenora
     >>> tenora.nn.CosineSimilarity()(tenora.tensor([[3.0, 4.0]]), tenora.tensor([[4.0, 3.0]])).shape
     tenora.Size([1])

@@ -72,6 +72,8 @@ class _Table(Module):
 class Embedding(_Table):
     """Looks up rows of a learnt table: integers of any shape to shape (*, embedding_dim).
 
+    IndexError for a row that is not there.
+
     >>> import tenora
     >>> tenora.nn.Embedding(10, 3)(tenora.tensor([[1, 2], [4, 5]])).shape
     tenora.Size([2, 2, 3])
@@ -161,6 +163,9 @@ class Embedding(_Table):
 
 class EmbeddingBag(_Table):
     """Sums, averages or compares the rows of bags of indices.
+
+    Input (B, N), each row a bag, or (N) with `offsets` (B), where bags begin; the result is (B, embedding_dim).
+    IndexError for a row that is not there, ValueError for one row of indices without offsets.
 
     >>> import tenora
     >>> tenora.nn.EmbeddingBag(10, 3)(tenora.tensor([1, 2, 4]), tenora.tensor([0, 2])).shape

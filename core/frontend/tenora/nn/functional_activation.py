@@ -14,6 +14,8 @@ from tenora_engine import bool as bool_
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), element by element.
 
+    Any shape and real dtype but bool, the result the same; `inplace` writes it into the input.
+
     >>> import tenora
     >>> relu(tenora.tensor([1.0, -2.0])).tolist()
     [1.0, 0.0]

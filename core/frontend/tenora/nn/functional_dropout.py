@@ -16,6 +16,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     Without `training` the result is `input` itself. ValueError unless `p` lies between 0 and 1.
 
+    Any shape, the result the same; `inplace` writes it into the input.
+
     >>> import tenora
     >>> dropout(tenora.ones(3), 1.0).tolist()
     [0.0, 0.0, 0.0]

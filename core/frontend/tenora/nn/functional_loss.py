@@ -80,6 +80,10 @@ def mse_loss(
 ) -> Tensor:
     """Squared differences: their mean (weighted where a weight is given), sum or list.
 
+    `input` and `target` broadcast, with a warning where their shapes differ; `weight` has the shape of `input`. The
+    result is one number, or with reduction 'none' the broadcast shape. ValueError for another reduction or size of
+    `weight`.
+
     >>> import tenora
     >>> mse_loss(tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])).item()
     2.0
@@ -204,8 +208,8 @@ def binary_cross_entropy(
     """-(y log x + (1 - y) log(1 - x)) for probabilities x; ValueError unless the sizes are equal.
 
     The result is one number, or with reduction 'none' the shape of `input`; `weight` broadcasts to it. Logarithms
-    are kept at -100 or more. RuntimeError where an element lies outside [0, 1]; on devices other than the host,
-    where looking would wait for the device, such elements give NaN.
+    are kept at -100 or more. RuntimeError where the dtypes differ, or an element lies outside [0, 1]; on devices other
+    than the host, where looking would wait for the device, such elements give NaN.
 
     >>> import tenora
     >>> round(binary_cross_entropy(tenora.tensor([0.5, 0.5]), tenora.tensor([1.0, 0.0])).item(), 4)
@@ -228,6 +232,9 @@ def binary_cross_entropy_with_logits(
     pos_weight: Tensor | None = None,
 ) -> Tensor:
     """Binary cross entropy of sigmoid(x), without overflow; ValueError unless the sizes are equal.
+
+    log(1 + e^x) - y x; `weight` broadcasts to the size, `pos_weight` multiplies what belongs to targets of 1. The
+    result is one number, or with reduction 'none' that size.
 
     >>> import tenora
     >>> round(binary_cross_entropy_with_logits(tenora.zeros(2), tenora.ones(2)).item(), 4)
@@ -447,6 +454,10 @@ def cross_entropy(
     """Cross entropy of log_softmax(input) and class numbers, or probabilities of all classes, along dim 1.
 
     `input` (N, C, ...) or (C); `target` whole numbers (N, ...), or the shape of input in a floating dtype.
+
+    `weight` (C); targets of `ignore_index` do not count; `label_smoothing` spreads that share of a target over all
+    classes (Szegedy et al. 2016). The result is one number, or with reduction 'none' (N, ...). RuntimeError for a
+    smoothing outside [0, 1], ValueError for another number of targets.
 
     >>> import tenora
     >>> round(cross_entropy(tenora.zeros(2, 3), tenora.tensor([0, 2])).item(), 4)

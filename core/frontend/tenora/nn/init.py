@@ -112,6 +112,8 @@ def _nothing_to_do(tensor: Tensor, who: str) -> bool:
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Draws from the uniform distribution on [a, b).
 
+    Any shape and a floating dtype. RuntimeError where `a` exceeds `b` and for whole numbers.
+
     >>> import tenora
     >>> weight = uniform_(tenora.empty(100), 2.0, 3.0)
     >>> bool((weight >= 2).all() and (weight < 3).all())
@@ -125,6 +127,8 @@ def normal_(
     tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
 ) -> Tensor:
     """Draws from the normal distribution.
+
+    Any shape and a floating dtype. RuntimeError for a negative `std` and for whole numbers.
 
     >>> import tenora
     >>> normal_(tenora.empty(3), mean=5.0, std=0.0)
@@ -223,6 +227,8 @@ def ones_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """Ones on the diagonal of a matrix, zeros elsewhere: a linear layer passes on what it can.
 
+    ValueError for what is no matrix.
+
     >>> import tenora
     >>> eye_(tenora.empty(2, 3))
     tensor([[1., 0., 0.],
@@ -269,6 +275,9 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform with variance `2 gain^2 / (fan_in + fan_out)` (Glorot and Bengio 2010).
 
+    `tensor`: (out, in, ...), with fan_in = in times the rest and fan_out = out times the rest. ValueError for fewer
+    than two dims.
+
     >>> import tenora
     >>> bool(xavier_uniform_(tenora.empty(3, 5)).abs().max() <= (6 / 8) ** 0.5)
     True
@@ -283,6 +292,8 @@ def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | No
 @_writes
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal with variance `2 gain^2 / (fan_in + fan_out)` (Glorot and Bengio 2010).
+
+    `tensor`: (out, in, ...), with fans as in `xavier_uniform_`. ValueError for fewer than two dims.
 
     >>> import tenora
     >>> xavier_normal_(tenora.empty(3, 5)).shape
@@ -307,6 +318,9 @@ def kaiming_uniform_(
     `a` is the negative slope behind the layer; `mode` says which variance stays, that of activations ("fan_in") or
     that of gradients ("fan_out").
 
+    `tensor`: (out, in, ...), with fans as in `xavier_uniform_`. ValueError for fewer than two dims, another mode or an
+    unknown `nonlinearity`.
+
     >>> import tenora
     >>> bool(kaiming_uniform_(tenora.empty(3, 6), nonlinearity="relu").abs().max() <= 1)
     True
@@ -328,6 +342,8 @@ def kaiming_normal_(
 ) -> Tensor:
     """Normal with variance `gain^2 / fan` (He et al. 2015, https://arxiv.org/abs/1502.01852); see `kaiming_uniform_`.
 
+    `tensor`: (out, in, ...). ValueError for fewer than two dims, another mode or an unknown `nonlinearity`.
+
     >>> import tenora
     >>> kaiming_normal_(tenora.empty(3, 6), mode="fan_out").shape
     tenora.Size([3, 6])
@@ -342,6 +358,8 @@ def kaiming_normal_(
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
     """Orthonormal rows or columns, whichever are fewer, times `gain` (Saxe et al. 2013,
     https://arxiv.org/abs/1312.6120). More than two dims count as (first, all others).
+
+    ValueError for fewer than two dims.
 
     >>> import tenora
     >>> weight = orthogonal_(tenora.empty(2, 3, dtype=tenora.float64))

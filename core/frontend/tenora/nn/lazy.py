@@ -90,6 +90,8 @@ class LazyModuleMixin(Module):
 class LazyLinear(LazyModuleMixin, Linear):
     """`Linear` whose `in_features` is the size of the first input's last dim.
 
+    (..., in_features) to (..., out_features).
+
     >>> import tenora
     >>> layer = tenora.nn.LazyLinear(3)
     >>> layer(tenora.zeros(2, 5)).shape
@@ -216,6 +218,8 @@ class LazyConv1d(_LazyForward, Conv1d):
 
 class LazyConv2d(_LazyForward, Conv2d):
     """`Conv2d` whose `in_channels` are those of the first input.
+
+    The input is (N, C, H, W) or (C, H, W), else RuntimeError; ValueError where `groups` does not divide C.
 
     >>> import tenora
     >>> layer = tenora.nn.LazyConv2d(4, 3)

@@ -19,6 +19,8 @@ from .parameter import Parameter
 class Identity(Module):
     """Returns its input; takes and ignores any arguments.
 
+    Any shape and dtype.
+
     >>> import tenora
     >>> tenora.nn.Identity(54)(tenora.ones(2)).tolist()
     [1.0, 1.0]
@@ -37,6 +39,8 @@ class Linear(Module):
 
     Shapes: input `(*, in_features)`, weight `(out_features, in_features)`, bias `(out_features,)`, output
     `(*, out_features)`. Both start uniform in `[-1/sqrt(in_features), 1/sqrt(in_features)]`, as in PyTorch.
+
+    RuntimeError for another last size than `in_features`.
 
     >>> import tenora
     >>> tenora.nn.Linear(20, 30)(tenora.zeros(128, 20)).shape
@@ -86,6 +90,8 @@ class Linear(Module):
 class Flatten(Module):
     """Flattens dimensions `start_dim` to `end_dim` into one.
 
+    (N, d1, d2, ...) to (N, d1 d2 ...) by default. IndexError for a dim that is not there.
+
     >>> import tenora
     >>> tenora.nn.Flatten()(tenora.zeros(5, 2, 3)).shape
     tenora.Size([5, 6])
@@ -107,6 +113,9 @@ class Flatten(Module):
 
 class Unflatten(Module):
     """Splits dimension `dim` into several, of sizes `unflattened_size`; one of them may be -1.
+
+    (N, a b) to (N, a, b) for `Unflatten(1, (a, b))`. RuntimeError for sizes that do not multiply to that of `dim`,
+    TypeError for what is no whole number.
 
     >>> import tenora
     >>> tenora.nn.Unflatten(1, (2, 3))(tenora.zeros(5, 6)).shape

@@ -37,6 +37,9 @@ class Loss(Module):
 class MSELoss(Loss):
     """Mean of squared differences; shapes broadcast.
 
+    The result is one number, or with reduction 'none' the broadcast shape. ValueError for another reduction,
+    RuntimeError for shapes that do not broadcast.
+
     >>> import tenora
     >>> tenora.nn.MSELoss()(tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])).item()
     2.0
@@ -95,6 +98,8 @@ class NLLLoss(WeightedLoss):
 
 class CrossEntropyLoss(WeightedLoss):
     """`nn.functional.cross_entropy`: logits (N, C, ...) against class numbers (N, ...) or probabilities (N, C, ...).
+
+    The result is one number, or with reduction 'none' (N, ...). Arguments and errors as there.
 
     >>> import tenora
     >>> round(tenora.nn.CrossEntropyLoss()(tenora.zeros(2, 4), tenora.tensor([1, 3])).item(), 4)

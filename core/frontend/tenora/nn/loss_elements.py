@@ -12,6 +12,9 @@ from .loss import Loss, WeightedLoss
 class L1Loss(Loss):
     """Absolute differences.
 
+    Shapes broadcast, with a warning; the result is one number, or with reduction 'none' the broadcast shape.
+    ValueError for another reduction.
+
     >>> import tenora
     >>> tenora.nn.L1Loss()(tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])).item()
     1.0
@@ -70,6 +73,10 @@ class HuberLoss(Loss):
 
 class BCELoss(WeightedLoss):
     """Binary cross entropy of probabilities; `weight` is a buffer.
+
+    -(y log x + (1 - y) log(1 - x)); input and target have one size, to which `weight` broadcasts; the result is one
+    number, or with reduction 'none' that size. ValueError for different sizes, RuntimeError for what lies outside
+    [0, 1].
 
     >>> import tenora
     >>> round(tenora.nn.BCELoss()(tenora.tensor([0.5]), tenora.tensor([1.0])).item(), 4)

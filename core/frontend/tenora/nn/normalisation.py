@@ -154,6 +154,9 @@ class _BatchNorm(_Statistics):
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of (N, C) or (N, C, L) (Ioffe and Szegedy 2015).
 
+    `weight`, `bias` and the running statistics have shape (C), C = `num_features`; the result that of the input.
+    ValueError for other numbers of dimensions, and in training for one value per channel.
+
     >>> import tenora
     >>> tenora.nn.BatchNorm1d(3)(tenora.rand(8, 3)).shape
     tenora.Size([8, 3])
@@ -278,6 +281,8 @@ class InstanceNorm3d(_InstanceNorm):
 class GroupNorm(Module):
     """Normalises groups of channels of every sample (Wu and He 2018).
 
+    (N, C, ...), the result the same; `weight` and `bias` (C). ValueError where `num_groups` does not divide C.
+
     >>> import tenora
     >>> tenora.nn.GroupNorm(2, 4)(tenora.rand(1, 4, 5)).shape
     tenora.Size([1, 4, 5])
@@ -340,6 +345,9 @@ def _sizes(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
 
 class LayerNorm(Module):
     """Normalises the last dims, of `normalized_shape` (Ba et al. 2016).
+
+    (..., *normalized_shape), the result the same; `weight` and `bias` have `normalized_shape`. RuntimeError for
+    other last sizes.
 
     >>> import tenora
     >>> tenora.nn.LayerNorm(4)(tenora.rand(2, 4)).shape

@@ -48,6 +48,8 @@ class _MaxPool(Module):
 class MaxPool1d(_MaxPool):
     """The largest element of each window of `(N, C, L)`.
 
+    Arguments, sizes and errors as in `nn.functional.max_pool1d`.
+
     >>> import tenora
     >>> tenora.nn.MaxPool1d(2)(tenora.tensor([[[1.0, 3.0, 2.0, 0.0]]])).tolist()
     [[[3.0, 2.0]]]
@@ -58,6 +60,8 @@ class MaxPool1d(_MaxPool):
 
 class MaxPool2d(_MaxPool):
     """The largest element of each window of `(N, C, H, W)`.
+
+    Arguments, sizes and errors as in `nn.functional.max_pool2d`.
 
     >>> import tenora
     >>> tenora.nn.MaxPool2d(2)(tenora.zeros(1, 3, 8, 8)).shape
@@ -117,6 +121,9 @@ class MaxUnpool1d(_MaxUnpool):
 class MaxUnpool2d(_MaxUnpool):
     """The way back from `MaxPool2d(return_indices=True)`: all else is zero.
 
+    `input` and `indices` (N, C, H, W) or (C, H, W); `output_size` says which of the sizes that pool alike is meant.
+    IndexError for a position that is not there.
+
     >>> import tenora
     >>> values, indices = tenora.nn.MaxPool2d(2, return_indices=True)(tenora.ones(1, 1, 4, 4))
     >>> tenora.nn.MaxUnpool2d(2)(values, indices).sum().item()
@@ -143,6 +150,8 @@ class MaxUnpool3d(_MaxUnpool):
 
 class AvgPool1d(Module):
     """The mean of each window of `(N, C, L)`.
+
+    Arguments, sizes and errors as in `nn.functional.avg_pool1d`.
 
     >>> import tenora
     >>> tenora.nn.AvgPool1d(2)(tenora.tensor([[[1.0, 3.0, 2.0, 0.0]]])).tolist()
@@ -209,6 +218,9 @@ class _AvgPool(Module):
 
 class AvgPool2d(_AvgPool):
     """The mean of each window of `(N, C, H, W)`.
+
+    Arguments, sizes and errors as in `nn.functional.avg_pool2d`; `divisor_override` divides in place of the window's
+    size.
 
     >>> import tenora
     >>> tenora.nn.AvgPool2d(3, stride=2)(tenora.zeros(1, 3, 9, 7)).shape
@@ -329,6 +341,8 @@ class AdaptiveAvgPool1d(_AdaptiveAvgPool):
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPool):
     """Means of `(N, C, H, W)` over `output_size` windows; None keeps a dim.
+
+    Windows and errors as in `nn.functional.adaptive_avg_pool2d`.
 
     >>> import tenora
     >>> tenora.nn.AdaptiveAvgPool2d((5, None))(tenora.zeros(1, 3, 8, 9)).shape

@@ -48,6 +48,8 @@ class _ConstantPad(_Pad):
 class ConstantPad1d(_ConstantPad):
     """Pads the last dim with `value`.
 
+    `padding`: one number, or (left, right); negative ones crop. RuntimeError for a tensor without dims.
+
     >>> import tenora
     >>> tenora.nn.ConstantPad1d((1, 2), 7.0)(tenora.zeros(1, 2)).tolist()
     [[7.0, 0.0, 0.0, 7.0, 7.0]]
@@ -135,6 +137,9 @@ class ZeroPad3d(ConstantPad3d):
 
 class ReflectionPad1d(_Pad):
     """Mirrors the last dim at its edges, which are not repeated.
+
+    `padding`: one number, or (left, right), each below the dim's size, else RuntimeError. The input is (N, C, L) or
+    (C, L), else NotImplementedError.
 
     >>> import tenora
     >>> tenora.nn.ReflectionPad1d(2)(tenora.tensor([[0.0, 1.0, 2.0]])).tolist()
@@ -257,6 +262,9 @@ class CircularPad3d(_Pad):
 
 class Upsample(Module):
     """Resizes the spatial dims of (N, C, spatial...); see `nn.functional.interpolate`.
+
+    `size` is one number or one for each spatial dim, `scale_factor` likewise; ValueError unless exactly one of them is
+    given. Modes: 'nearest', 'nearest-exact', 'linear', 'bilinear', 'bicubic', 'trilinear', 'area'.
 
     >>> import tenora
     >>> tenora.nn.Upsample(scale_factor=2, mode="bilinear")(tenora.zeros(1, 3, 4, 5)).shape

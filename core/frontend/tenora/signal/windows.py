@@ -325,6 +325,8 @@ def hamming_window(
 def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
     """`hann`, periodic unless told otherwise.
 
+    The result is (window_length). RuntimeError for a negative length.
+
     >>> import tenora
     >>> tenora.hann_window(4).tolist()
     [0.0, 0.5, 1.0, 0.5]

@@ -58,6 +58,8 @@ def get_total_norm(
     `norm_type`: any order, `math.inf` or "inf" included. With `error_if_nonfinite` a norm that is infinite or no
     number raises RuntimeError. Without tensors it is 0.
 
+    Tensors of any shapes; the result has no dims.
+
     >>> import tenora
     >>> get_total_norm([tenora.tensor([3.0]), tenora.tensor([[4.0]])])
     tensor(5.)
@@ -120,6 +122,8 @@ def clip_grad_norm_(
     """Scales the gradients so that their norm, taken together, is at most `max_norm`; returns the norm before.
 
     Parameters without a gradient are left out. `norm_type` and `error_if_nonfinite` are as in `get_total_norm`.
+
+    Source: Pascanu, Mikolov and Bengio 2013, https://arxiv.org/abs/1211.5063. The result has no dims.
 
     >>> import tenora
     >>> layer = tenora.nn.Linear(2, 2)
