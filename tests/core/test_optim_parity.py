@@ -39,6 +39,39 @@ def test_float32(case: str) -> None:
     assert_same(ours, theirs, 1e-4)
 
 
+PLAIN = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD"]
+
+
+@pytest.mark.parametrize("method", PLAIN)
+@pytest.mark.parametrize("decay", [0, 0.5])
+def test_infinite_parameters(method: str, decay: float, backend: str) -> None:
+    """Without decay they stay what they are, and their gradient's mean is no NaN: 0 * inf would be."""
+    found = []
+    for f in (tenora, torch):
+        p = f.nn.Parameter(f.tensor([float("inf"), -float("inf"), 1.0] * 4))
+        optimizer = getattr(f.optim, method)([p], lr=0.5, weight_decay=decay)
+        for _ in range(2):
+            p.grad = f.ones(12)
+            optimizer.step()
+        states = {k: v for k, v in optimizer.state[p].items() if f.is_tensor(v) and v.ndim and k != "ax"}
+        found.append([p.detach(), *(states[name] for name in sorted(states))])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(torch.tensor(ours.tolist()), theirs, equal_nan=True)
+    assert decay or not found[0][0].isnan().any()
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+def test_infinite_gradients_with_momentum(nesterov: bool, backend: str) -> None:
+    found = []
+    for f in (tenora, torch):
+        p = f.nn.Parameter(f.ones(9))
+        optimizer = f.optim.SGD([p], lr=0.5, momentum=0.9, nesterov=nesterov)
+        p.grad = f.tensor([float("inf"), -float("inf"), 1.0] * 3)
+        optimizer.step()
+        found.append(p.tolist())
+    assert found[0] == found[1]
+
+
 COMPLEX = [case for case in CASES if not case.startswith("adafactor")]
 
 

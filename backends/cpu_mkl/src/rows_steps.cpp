@@ -13,13 +13,13 @@ namespace tenora::cpu::TENORA_ISA {
 
 namespace {
 
-// The gradient of what is minimised, with the weights' decay.
+// The gradient of what is minimised, with the weights' decay; without one an infinite weight makes no NaN.
 template <class T>
 struct Direction {
     T sign, decay;
     Direction(bool maximize, double weight_decay)
         : sign(maximize ? T(-1) : T(1)), decay(static_cast<T>(weight_decay)) {}
-    T operator()(T p, T g) const { return sign * g + decay * p; }
+    T operator()(T p, T g) const { return sign * g + decay * (decay != T(0) ? p : T(0)); }
 };
 
 // The larger one, NaN if either is.
@@ -43,21 +43,21 @@ struct SgdMomentum {
     using Settings = SgdSettings;
     static constexpr int states = 1;
     Direction<T> direction;
-    T lr, keep, take, look_ahead, along;
-    bool first;
+    T lr, keep, take, along;
+    bool first, look_ahead;
     // The first step copies the direction: the factors of the general form are then 0 and 1.
     explicit SgdMomentum(const Settings& s)
         : direction(s.maximize, s.weight_decay),
           lr(static_cast<T>(s.lr)),
           keep(s.first ? T(0) : static_cast<T>(s.momentum)),
           take(s.first ? T(1) : static_cast<T>(1.0 - s.dampening)),
-          look_ahead(s.nesterov ? T(1) : T(0)),
           along(s.nesterov ? static_cast<T>(s.momentum) : T(1)),
-          first(s.first) {}
+          first(s.first),
+          look_ahead(s.nesterov) {}
     void operator()(T& p, T& buffer, T g) const {
         const T d = direction(p, g), old = first ? T(0) : buffer, next = keep * old + take * d;
         buffer = next;
-        p -= lr * (look_ahead * d + along * next);
+        p -= lr * ((look_ahead ? d : T(0)) + along * next);
     }
 };
 

@@ -21,8 +21,12 @@ SHAPES: tuple[tuple[int, ...], ...] = ((5,), (3, 4), (), (0,), (2, 1, 3), (2, 3,
 
 
 def direction(p: Any, g: Any, weight_decay: Any, maximize: bool) -> Any:
-    """Where a step goes against: the gradient of what is minimised, with the weights' decay."""
-    return (-g if maximize else g) + p * weight_decay
+    """Where a step goes against: the gradient of what is minimised, with the weights' decay.
+
+    None is no decay: 0 times an infinite parameter would be NaN.
+    """
+    d = -g if maximize else g
+    return d if weight_decay is None else d + p * weight_decay
 
 
 def step_samples(
@@ -34,7 +38,7 @@ def step_samples(
         found = []
         for i, shape in enumerate(SHAPES):
             kept = [_kept(draw, kind, i, shape) for kind in states]
-            shared = {"weight_decay": 0.01 * i} if weight_decay else {}
+            shared = {"weight_decay": 0.01 * i or None} if weight_decay else {}
             given = {**shared, "maximize": i == 4, **options(i)}
             found.append(sample(draw.array(*shape), *kept, draw.array(*shape), **given))
         return found
@@ -81,12 +85,12 @@ def _sgd_oracle(
     lr: float,
     momentum: float,
     dampening: float,
-    weight_decay: float,
+    weight_decay: float | None,
     nesterov: bool,
     maximize: bool,
     first: bool,
 ) -> Any:
-    d = weight_decay * p + (-1 if maximize else 1) * g
+    d = (weight_decay or 0) * p + (-1 if maximize else 1) * g
     if buffer is None:
         return p - lr * d, d
     new = d if first else momentum * buffer + (1 - dampening) * d
@@ -95,7 +99,7 @@ def _sgd_oracle(
 
 sgd_step = op(
     "sgd_step(param: Tensor, momentum_buffer: Tensor?, grad: Tensor, lr: float, momentum: float, dampening: float, "
-    "weight_decay: float, nesterov: bool, maximize: bool, first: bool) -> (Tensor, Tensor)",
+    "weight_decay: float?, nesterov: bool, maximize: bool, first: bool) -> (Tensor, Tensor)",
     family=STEP,
     samples=step_samples("o", _sgd_options),
     composite=_sgd,
@@ -117,7 +121,7 @@ adam_samples = step_samples("sp", lambda i: {**moment_options(i), "decoupled": i
 
 def decayed(p: Any, g: Any, lr: Any, weight_decay: Any, decoupled: bool, maximize: bool) -> tuple[Any, Any]:
     """Parameter and direction under either kind of decay: of the weights themselves, or through the gradient."""
-    if decoupled:
+    if decoupled and weight_decay is not None:
         return p * (1.0 - lr * weight_decay), -g if maximize else g
     return p, direction(p, g, weight_decay, maximize)
 
@@ -193,14 +197,14 @@ def _adam_oracle(
     beta1: float,
     beta2: float,
     eps: float,
-    weight_decay: float,
+    weight_decay: float | None,
     decoupled: bool,
     maximize: bool,
     step: int,
     largest: Any = None,
 ) -> Any:
     g = -g if maximize else g
-    p, g = (p * (1 - lr * weight_decay), g) if decoupled else (p, g + weight_decay * p)
+    p, g = (p * (1 - lr * (weight_decay or 0)), g) if decoupled else (p, g + (weight_decay or 0) * p)
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * g**2
     used = v if largest is None else np.maximum(largest, v)
@@ -209,7 +213,7 @@ def _adam_oracle(
 
 
 #: What all steps with moments are given first.
-BETAS = "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float"
+BETAS = "lr: float, beta1: float, beta2: float, eps: float, weight_decay: float?"
 HYPER = f"{BETAS}, decoupled: bool, maximize: bool, step: int"
 adam_update = op(
     "adam_update(param: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, grad: Tensor, "

@@ -49,11 +49,11 @@ def _adamax_oracle(
     beta1: float,
     beta2: float,
     eps: float,
-    weight_decay: float,
+    weight_decay: float | None,
     maximize: bool,
     step: int,
 ) -> Any:
-    g = (-1 if maximize else 1) * g + weight_decay * p
+    g = (-1 if maximize else 1) * g + (weight_decay or 0) * p
     m = beta1 * m + (1 - beta1) * g
     largest = np.maximum(beta2 * largest, np.abs(g) + eps)
     return p - lr / (1 - beta1**step) * m / largest, m, largest
@@ -108,7 +108,7 @@ def _nadam_oracle(
     beta1: float,
     beta2: float,
     eps: float,
-    weight_decay: float,
+    weight_decay: float | None,
     decoupled: bool,
     maximize: bool,
     momentum_decay: float,
@@ -116,7 +116,7 @@ def _nadam_oracle(
     step: int,
 ) -> Any:
     g = -g if maximize else g
-    p, g = (p * (1 - lr * weight_decay), g) if decoupled else (p, g + weight_decay * p)
+    p, g = (p * (1 - lr * (weight_decay or 0)), g) if decoupled else (p, g + (weight_decay or 0) * p)
     mu = [beta1 * (1 - 0.96 ** (t * momentum_decay) / 2) for t in (step, step + 1)]
     m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
     estimate = mu[1] * m / (1 - mu_product * mu[1]) + (1 - mu[0]) * g / (1 - mu_product)
@@ -181,14 +181,14 @@ def _radam_oracle(
     beta1: float,
     beta2: float,
     eps: float,
-    weight_decay: float,
+    weight_decay: float | None,
     decoupled: bool,
     maximize: bool,
     rectified: bool,
     step: int,
 ) -> Any:
     g = -g if maximize else g
-    p, g = (p * (1 - lr * weight_decay), g) if decoupled else (p, g + weight_decay * p)
+    p, g = (p * (1 - lr * (weight_decay or 0)), g) if decoupled else (p, g + (weight_decay or 0) * p)
     m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
     mean = m / (1 - beta1**step)
     if not rectified:

@@ -32,19 +32,19 @@ def _asgd_oracle(
     g: Any,
     *,
     lambd: float,
-    weight_decay: float,
+    weight_decay: float | None,
     maximize: bool,
     eta: float,
     mu: float,
     averaging: bool,
 ) -> Any:
-    g = (-1 if maximize else 1) * g + weight_decay * p
+    g = (-1 if maximize else 1) * g + (weight_decay or 0) * p
     p = p - eta * (lambd * p + g)
     return p, (1 - mu) * average + mu * p if averaging else p
 
 
 asgd_update = op(
-    "asgd_update(param: Tensor, ax: Tensor, grad: Tensor, lambd: float, weight_decay: float, maximize: bool, "
+    "asgd_update(param: Tensor, ax: Tensor, grad: Tensor, lambd: float, weight_decay: float?, maximize: bool, "
     "eta: float, mu: float, averaging: bool) -> (Tensor, Tensor)",
     family=STEP,
     samples=step_samples(

@@ -62,12 +62,12 @@ def _rmsprop_oracle(
     lr: float,
     alpha: float,
     eps: float,
-    weight_decay: float,
+    weight_decay: float | None,
     momentum: float,
     maximize: bool,
 ) -> Any:
     *mean, buffer, g = rest
-    g = (-1 if maximize else 1) * g + weight_decay * p
+    g = (-1 if maximize else 1) * g + (weight_decay or 0) * p
     v = alpha * v + (1 - alpha) * g**2
     mean = [alpha * m + (1 - alpha) * g for m in mean]
     change = g / (np.sqrt(v - sum(m**2 for m in mean)) + eps)
@@ -80,7 +80,7 @@ def _rmsprop_options(i: int) -> dict[str, Any]:
     return {"lr": 0.1, "alpha": 0.9, "eps": 1e-3, "momentum": 0.8 if i % 3 else 0.0}
 
 
-RMSPROP = "lr: float, alpha: float, eps: float, weight_decay: float, momentum: float, maximize: bool"
+RMSPROP = "lr: float, alpha: float, eps: float, weight_decay: float?, momentum: float, maximize: bool"
 rmsprop_update = op(
     "rmsprop_update(param: Tensor, square_avg: Tensor, momentum_buffer: Tensor?, grad: Tensor, "
     f"{RMSPROP}) -> (Tensor, Tensor, Tensor)",
@@ -135,18 +135,18 @@ def _adagrad_oracle(
     lr: float,
     lr_decay: float,
     eps: float,
-    weight_decay: float,
+    weight_decay: float | None,
     maximize: bool,
     step: int,
 ) -> Any:
-    g = (-1 if maximize else 1) * g + weight_decay * p
+    g = (-1 if maximize else 1) * g + (weight_decay or 0) * p
     rate = lr / (1 + (step - 1) * lr_decay)
     return p - rate * g / (np.sqrt(total + g**2) + eps), total + g**2
 
 
 adagrad_update = op(
     "adagrad_update(param: Tensor, sum: Tensor, grad: Tensor, lr: float, lr_decay: float, eps: float, "
-    "weight_decay: float, maximize: bool, step: int) -> (Tensor, Tensor)",
+    "weight_decay: float?, maximize: bool, step: int) -> (Tensor, Tensor)",
     family=STEP,
     samples=step_samples("p", lambda i: {"lr": 0.1, "lr_decay": 0.1, "eps": 1e-3, "step": i + 1}),
     composite=_adagrad,
@@ -184,10 +184,10 @@ def _adadelta_oracle(
     lr: float,
     rho: float,
     eps: float,
-    weight_decay: float,
+    weight_decay: float | None,
     maximize: bool,
 ) -> Any:
-    g = (-1 if maximize else 1) * g + weight_decay * p
+    g = (-1 if maximize else 1) * g + (weight_decay or 0) * p
     v = rho * v + (1 - rho) * g**2
     change = np.sqrt((gathered + eps) / (v + eps)) * g
     return p - lr * change, v, rho * gathered + (1 - rho) * change**2
@@ -195,7 +195,7 @@ def _adadelta_oracle(
 
 adadelta_update = op(
     "adadelta_update(param: Tensor, square_avg: Tensor, acc_delta: Tensor, grad: Tensor, lr: float, rho: float, "
-    "eps: float, weight_decay: float, maximize: bool) -> (Tensor, Tensor, Tensor)",
+    "eps: float, weight_decay: float?, maximize: bool) -> (Tensor, Tensor, Tensor)",
     family=STEP,
     samples=step_samples("pp", lambda i: {"lr": 0.5, "rho": 0.9, "eps": 1e-3}),
     composite=_adadelta,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenora_engine import Tensor
 
 from .checks import check_options, refuse
-from .optimizer import Optimizer, Params, number
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group
 
 
@@ -53,6 +53,6 @@ class Adadelta(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        hyper = [number(group["lr"]), group["rho"], group["eps"], group["weight_decay"], group["maximize"]]
+        hyper = [number(group["lr"]), group["rho"], group["eps"], decay(group), group["maximize"]]
         states = ("square_avg", "acc_delta")
         self._run_step("adadelta_update", states, group, parameters, gradients, hyper, lambda state: ())

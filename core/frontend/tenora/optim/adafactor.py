@@ -5,7 +5,7 @@ from __future__ import annotations
 import tenora_ops
 from tenora_engine import Tensor
 
-from .checks import check_options, check_real, refuse
+from .checks import check_numbers, check_options, check_real, check_sequence, refuse
 from .optimizer import Optimizer, Params, number, scalar
 from .states import Group, State
 
@@ -48,6 +48,8 @@ class Adafactor(Optimizer):
         maximize: bool = False,
     ) -> None:
         check_options(self, lr=lr, weight_decay=weight_decay)
+        check_numbers(self, beta2_decay=beta2_decay, d=d)
+        check_sequence(self, "eps", eps, 2)
         check_options(self, **{"eps[0]": 0 if eps[0] is None else eps[0], "eps[1]": eps[1]})
         if not beta2_decay <= 0:
             refuse(self, "beta2_decay", beta2_decay, "a number that is not positive")

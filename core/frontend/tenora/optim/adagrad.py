@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenora_engine import Tensor
 
 from .checks import check_options
-from .optimizer import Optimizer, Params, number
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group, State, filled
 
 
@@ -61,7 +61,7 @@ class Adagrad(Optimizer):
             number(group["lr"]),
             group["lr_decay"],
             group["eps"],
-            group["weight_decay"],
+            decay(group),
             group["maximize"],
         ]
         self._run_step("adagrad_update", ("sum",), group, parameters, gradients, hyper)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenora_engine import Tensor
 
 from .checks import check_betas, check_options
-from .optimizer import Optimizer, Params, number
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group
 
 # The op of a step and the states that it reads and writes.
@@ -66,7 +66,7 @@ class Adam(Optimizer):
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         name, states = AMSGRAD if group["amsgrad"] else PLAIN
         beta1, beta2 = group["betas"]
-        hyper = [number(group["lr"]), number(beta1), number(beta2), group["eps"], group["weight_decay"]]
+        hyper = [number(group["lr"]), number(beta1), number(beta2), group["eps"], decay(group)]
         hyper += [group["decoupled_weight_decay"], group["maximize"]]
         self._run_step(name, states, group, parameters, gradients, hyper)
 

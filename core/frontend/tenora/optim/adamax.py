@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenora_engine import Tensor
 
 from .checks import check_betas, check_options
-from .optimizer import Optimizer, Params, number
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group
 
 
@@ -52,5 +52,5 @@ class Adamax(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        hyper = [number(group["lr"]), *group["betas"], group["eps"], group["weight_decay"], group["maximize"]]
+        hyper = [number(group["lr"]), *group["betas"], group["eps"], decay(group), group["maximize"]]
         self._run_step("adamax_update", ("exp_avg", "exp_inf"), group, parameters, gradients, hyper)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tenora_engine import Tensor
 
-from .checks import check_options
-from .optimizer import Optimizer, Params, number
+from .checks import check_numbers, check_options
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group, State, rounded
 
 
@@ -38,6 +38,7 @@ class ASGD(Optimizer):
         capturable: bool = False,
     ) -> None:
         check_options(self, lr=lr, weight_decay=weight_decay)
+        check_numbers(self, lambd=lambd, alpha=alpha, t0=t0)
         defaults = {
             "lr": lr,
             "lambd": lambd,
@@ -61,7 +62,7 @@ class ASGD(Optimizer):
             state["mu"] = rounded(1 / max(1, state["step"] - t0))
             return now
 
-        hyper = [lambd, group["weight_decay"], group["maximize"]]
+        hyper = [lambd, decay(group), group["maximize"]]
         self._run_step("asgd_update", ("ax",), group, parameters, gradients, hyper, own)
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:

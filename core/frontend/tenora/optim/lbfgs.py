@@ -10,7 +10,7 @@ from tenora_autograd import enable_grad, no_grad
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .checks import check_options, refuse
+from .checks import check_numbers, check_options, refuse
 from .line_search import Point, Search, strong_wolfe
 from .optimizer import Optimizer, Params, number, scalar
 from .states import State
@@ -50,7 +50,11 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_options(self, lr=lr)
+        check_options(self, lr=lr, max_iter=max_iter, max_eval=0 if max_eval is None else max_eval)
+        check_numbers(self, tolerance_grad=tolerance_grad, tolerance_change=tolerance_change)
+        check_options(self, history_size=history_size)
+        if not history_size >= 1:
+            refuse(self, "history_size", history_size, "a number from 1 on")
         defaults = {
             "lr": lr,
             "max_iter": max_iter,

@@ -6,7 +6,7 @@ import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .checks import check_options, check_real, refuse
+from .checks import check_numbers, check_options, check_real, check_sequence, refuse
 from .optimizer import Optimizer, Params, number
 from .states import Group
 
@@ -43,7 +43,9 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ) -> None:
-        check_options(self, lr=lr, weight_decay=weight_decay, momentum=momentum)
+        check_options(self, lr=lr, weight_decay=weight_decay, momentum=momentum, eps=eps, ns_steps=ns_steps)
+        check_sequence(self, "ns_coefficients", ns_coefficients, 3)
+        check_numbers(self, **{f"ns_coefficients[{i}]": each for i, each in enumerate(ns_coefficients)})
         if adjust_lr_fn not in ADJUSTMENTS:
             refuse(self, "adjust_lr_fn", repr(adjust_lr_fn), f"one of {ADJUSTMENTS}")
         defaults = {

@@ -6,7 +6,7 @@ from tenora_engine import Tensor
 from tenora_ops.steps import nadam_momentum
 
 from .checks import check_betas, check_options
-from .optimizer import Optimizer, Params, number
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group, State, rounded
 
 
@@ -58,15 +58,15 @@ class NAdam(Optimizer):
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         beta1, beta2 = group["betas"]
-        decay = group["momentum_decay"]
+        fading = group["momentum_decay"]
 
         def own(state: State) -> tuple[float, int]:
             step = state["step"]
-            state["mu_product"] = rounded(state["mu_product"] * nadam_momentum(beta1, decay, step))
+            state["mu_product"] = rounded(state["mu_product"] * nadam_momentum(beta1, fading, step))
             return state["mu_product"], step
 
-        hyper = [number(group["lr"]), beta1, beta2, group["eps"], group["weight_decay"]]
-        hyper += [group["decoupled_weight_decay"], group["maximize"], decay]
+        hyper = [number(group["lr"]), beta1, beta2, group["eps"], decay(group)]
+        hyper += [group["decoupled_weight_decay"], group["maximize"], fading]
         states = ("exp_avg", "exp_avg_sq")
         self._run_step("nadam_update", states, group, parameters, gradients, hyper, own)
 

@@ -55,8 +55,13 @@ def pick(values: list[T], numbers: list[int]) -> list[T]:
 
 
 def number(value: Any) -> Any:
-    """An option that may be a tensor of one element."""
-    return value.item() if isinstance(value, Tensor) else value
+    """An option that may be a tensor, or an array of NumPy's, of one element."""
+    return value if type(value) is float or not hasattr(value, "item") else value.item()
+
+
+def decay(group: Group) -> Any:
+    """A group's weight decay for an op of a step: None where there is none, as 0 * inf would be NaN."""
+    return number(group["weight_decay"]) or None
 
 
 def scalar(value: Tensor) -> float:
@@ -103,7 +108,7 @@ class Optimizer(Hooked):
         self.defaults = defaults
         self.param_groups: list[Group] = []
         self.state: defaultdict[Any, State] = defaultdict(dict)
-        groups: list[Any] = list(params)
+        groups = self._listed(params)
         if not groups:
             raise errors.ArgumentValueError(
                 f"[{name}] params: got an empty list, expected at least one parameter. "
@@ -111,6 +116,18 @@ class Optimizer(Hooked):
             )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+
+    def _listed(self, params: Any) -> list[Any]:
+        """The members of `params`; what is meant instead is told where it cannot be gone through."""
+        if isinstance(params, dict):
+            got, advice = "a dict", "Pass model.parameters(), or put the dict of a group in a list."
+        elif not hasattr(params, "__iter__"):
+            got, advice = type(params).__name__, "Pass model.parameters(), or a list of tensors."
+        else:
+            return list(params)
+        raise errors.ArgumentTypeError(
+            f"[{type(self).__name__}] params: got {got}, expected an iterable of Tensors or of dicts. {advice}"
+        )
 
     def add_param_group(self, param_group: Group) -> None:
         """Adds parameters with options of their own; missing options are filled in from the defaults.
@@ -130,13 +147,18 @@ class Optimizer(Hooked):
                 f"[{name}] param_group: got {type(param_group).__name__}, expected a dict. "
                 "Pass {'params': [...]} and the group's options."
             )
+        if "params" not in param_group:
+            raise KeyError(
+                f"[{name}] params: got a group with {', '.join(map(repr, param_group)) or 'nothing'}, expected one "
+                "with 'params'. Give the group its parameters."
+            )
         members = param_group["params"]
         if isinstance(members, set):
             raise errors.ArgumentTypeError(
                 f"[{name}] params: got a set, expected an ordered collection: the order would differ between runs. "
                 "Pass a list."
             )
-        param_group["params"] = [members] if isinstance(members, Tensor) else list(members)
+        param_group["params"] = [members] if isinstance(members, Tensor) else self._listed(members)
         self._take_names(param_group)
         for parameter in param_group["params"]:
             self._check_parameter(parameter)

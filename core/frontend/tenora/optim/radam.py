@@ -6,7 +6,7 @@ from tenora_engine import Tensor
 from tenora_ops.steps import radam_length
 
 from .checks import check_betas, check_options
-from .optimizer import Optimizer, Params, number
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group, State
 
 
@@ -61,7 +61,7 @@ class RAdam(Optimizer):
         def own(state: State) -> tuple[bool, int]:
             return radam_length(beta2, state["step"]) > 5.0, state["step"]
 
-        hyper = [number(group["lr"]), beta1, beta2, group["eps"], group["weight_decay"]]
+        hyper = [number(group["lr"]), beta1, beta2, group["eps"], decay(group)]
         hyper += [group["decoupled_weight_decay"], group["maximize"]]
         states = ("exp_avg", "exp_avg_sq")
         self._run_step("radam_update", states, group, parameters, gradients, hyper, own)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tenora_engine import Tensor
 
 from .checks import check_options
-from .optimizer import Optimizer, Params, number
+from .optimizer import Optimizer, Params, decay, number
 from .states import Group
 
 
@@ -61,7 +61,7 @@ class RMSprop(Optimizer):
             *(("grad_avg",) if centered else ()),
             *(("momentum_buffer",) if momentum else ()),
         )
-        hyper = [number(group["lr"]), group["alpha"], group["eps"], group["weight_decay"], momentum]
+        hyper = [number(group["lr"]), group["alpha"], group["eps"], decay(group), momentum]
         hyper.append(group["maximize"])
         op = "centered_rmsprop_update" if centered else "rmsprop_update"
         self._run_step(op, states, group, parameters, gradients, hyper, lambda state: ())

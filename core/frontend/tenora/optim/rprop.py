@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenora_engine import Tensor
 
-from .checks import check_options, refuse
+from .checks import check_options, check_pair, refuse
 from .optimizer import Optimizer, Params, number
 from .states import Group, State, filled
 
@@ -37,6 +37,8 @@ class Rprop(Optimizer):
         differentiable: bool = False,
     ) -> None:
         check_options(self, lr=lr)
+        check_pair(self, "etas", etas)
+        check_pair(self, "step_sizes", step_sizes)
         if not 0 < etas[0] < 1 < etas[1]:
             refuse(self, "etas", etas, "0 < etas[0] < 1 < etas[1]")
         defaults = {

@@ -8,8 +8,8 @@ import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .checks import check_options
-from .optimizer import Optimizer, Params, number, pick
+from .checks import check_numbers, check_options
+from .optimizer import Optimizer, Params, decay, number, pick
 from .states import Group
 
 BUFFER = ("momentum_buffer",)
@@ -44,6 +44,7 @@ class SGD(Optimizer):
         fused: bool | None = None,
     ) -> None:
         check_options(self, lr=lr, momentum=momentum, weight_decay=weight_decay)
+        check_numbers(self, dampening=dampening)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise errors.ArgumentValueError(
                 f"[SGD] nesterov: got momentum={momentum}, dampening={dampening}, expected a momentum above 0 and no "
@@ -64,7 +65,7 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
-        hyper = [number(group["lr"]), group["momentum"], group["dampening"], number(group["weight_decay"])]
+        hyper = [number(group["lr"]), group["momentum"], group["dampening"], decay(group)]
         hyper += [group["nesterov"], group["maximize"]]
         if not group["momentum"]:
             nothing: list[dict[str, Any]] = [{}] * len(parameters)

@@ -60,6 +60,16 @@ def check_optimizer(scheduler: Any, optimizer: Any) -> None:
         )
 
 
+def check_groups(scheduler: Any, count: int) -> None:
+    """Refuses to give rates for some groups only: groups came or went since the scheduler was made."""
+    groups = scheduler.optimizer.param_groups
+    if len(groups) != count:
+        raise errors.ArgumentValueError(
+            f"[{type(scheduler).__name__}] rates: got {count}, expected one for each of {len(groups)} groups. "
+            "Make the scheduler after the last change of the optimizer's groups."
+        )
+
+
 def _watch_steps(optimizer: Any) -> None:
     """From now on the first `optimizer.step()` leaves a mark."""
     step = optimizer.step
@@ -245,13 +255,8 @@ class LRScheduler:
             rates = compute()
         finally:
             self._get_lr_called_within_step = False
-        groups = self.optimizer.param_groups
-        if len(rates) != len(groups):
-            raise errors.ArgumentValueError(
-                f"[{type(self).__name__}] rates: got {len(rates)}, expected one for each of {len(groups)} groups. "
-                "Make the scheduler after the last group was added."
-            )
-        for group, rate in zip(groups, rates, strict=True):
+        check_groups(self, len(rates))
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             set_option(group, "lr", rate)
         self._last_lr = group_values(self.optimizer, "lr")
 

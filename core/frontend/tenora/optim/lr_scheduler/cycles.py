@@ -8,7 +8,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 
-from .base import Rates, Schedule, check_optimizer, per_group, set_option
+from .base import Rates, Schedule, check_groups, check_optimizer, per_group, set_option
 from .factors import function_state
 
 
@@ -151,8 +151,9 @@ class CyclicLR(_Cycle):
         x = 1.0 + turns - cycle
         share = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
         scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        check_groups(self, len(self.base_lrs))
         if self.cycle_momentum:
-            bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=False)
+            bounds = zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums, strict=True)
             for group, low, high in bounds:
                 self._set_momentum(group, high - (high - low) * share * scale)
         pairs = zip(self.base_lrs, self.max_lrs, strict=True)
@@ -284,6 +285,12 @@ class OneCycleLR(_Cycle):
                 f"[OneCycleLR] step: got number {number}, expected at most {self.total_steps}, the total. "
                 "Pass a larger total_steps."
             )
+        for place, group in enumerate(self.optimizer.param_groups):
+            if "min_lr" not in group:
+                raise KeyError(
+                    f"[OneCycleLR] initial_lr, max_lr, min_lr: got none in group {place}, expected the rates of its "
+                    "cycle. Make the scheduler after the last group was added, or give the group these three."
+                )
         anneal = _ANNEALING[self._anneal_func_type]
         place = 0
         while place + 1 < len(self._schedule_phases) and number > self._schedule_phases[place]["end_step"]:

@@ -14,7 +14,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 
-from .base import Rates, Schedule
+from .base import Rates, Schedule, check_groups
 
 
 class _Multiplying(Schedule):
@@ -282,8 +282,8 @@ class MultiplicativeLR(_ByFunction):
         groups = self.optimizer.param_groups
         if self._is_initial:
             return [group["lr"] for group in groups]
-        # With groups added later there are fewer rates than groups, which is told by `step`.
+        check_groups(self, len(self.lr_lambdas))
         return [
             group["lr"] * function(self.last_epoch)
-            for group, function in zip(groups, self.lr_lambdas, strict=False)
+            for group, function in zip(groups, self.lr_lambdas, strict=True)
         ]
