@@ -14,6 +14,7 @@ from tenora_engine import Generator
 
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
+from .checks import check_function, check_generator, check_indexable, check_iterable, length
 from .dataset import IterableDataset
 from .iteration import InProcessIterator, LoaderIterator
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -99,6 +100,9 @@ class DataLoader(Generic[T_co]):
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         _check_order(dataset, batch_size, shuffle, sampler, batch_sampler, drop_last)
+        check_generator("DataLoader", generator)
+        check_function("DataLoader", "collate_fn", collate_fn)
+        check_function("DataLoader", "worker_init_fn", worker_init_fn)
         self.dataset = dataset
         self.num_workers = num_workers
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
@@ -200,15 +204,23 @@ class DataLoader(Generic[T_co]):
         if not isinstance(self.dataset, IterableDataset):
             return len(self._index_sampler)
         dataset: Any = self.dataset  # a TypeError of its own where it has no length
-        length = self._IterableDataset_len_called = len(dataset)
+        count = self._IterableDataset_len_called = length("DataLoader", "dataset", dataset)
         if self.batch_size is None:
-            return length
-        return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
+            return count
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
 
 
 def _check_workers(
     num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
 ) -> None:
+    for name, value, method, expected in (
+        ("num_workers", num_workers, "__index__", "a whole number"),
+        ("timeout", timeout, "__float__", "seconds"),
+    ):
+        if not hasattr(value, method):
+            raise errors.ArgumentTypeError(
+                f"[DataLoader] {name}: got {value!r:.60}, expected {expected}. Pass 0, or leave it out."
+            )
     if num_workers < 0:
         raise errors.ArgumentValueError(
             f"[DataLoader] num_workers: got {num_workers}, expected 0 or more. Pass 0 for no workers."
@@ -238,6 +250,12 @@ def _check_order(
 ) -> None:
     given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
     names = [name for name, value in given.items() if value is not None]
+    if not isinstance(dataset, IterableDataset):
+        check_indexable("DataLoader", "dataset", dataset)
+    if sampler is not None:
+        check_iterable("DataLoader", "sampler", sampler, "an iterable of indices")
+    if batch_sampler is not None:
+        check_iterable("DataLoader", "batch_sampler", batch_sampler, "an iterable of lists of indices")
     if isinstance(dataset, IterableDataset) and names:
         raise errors.ArgumentValueError(
             f"[DataLoader] {names[0]}: got {given[names[0]]!r} for an IterableDataset, expected none. "

@@ -13,6 +13,7 @@ from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor
 
 from ._utils.blame import sample_of, samples_of
+from .checks import check_generator, check_indexable, length
 from .sampler import permutation
 
 T = TypeVar("T")
@@ -59,7 +60,10 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Rows of tensors: sample i is the tuple of their rows i. AssertionError if they are not equally long.
+    """Rows of tensors: sample i is the tuple of their rows i.
+
+    AssertionError if they are not equally long, IndexError for none and for one without dimensions, TypeError for what
+    is no tensor.
 
     >>> import tenora
     >>> from tenora.utils.data import TensorDataset
@@ -70,6 +74,21 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
     tensors: tuple[Tensor, ...]
 
     def __init__(self, *tensors: Tensor) -> None:
+        if not tensors:
+            raise errors.IndexRangeError(
+                "[TensorDataset] tensors: got none, expected at least one. Pass tensors with equally many rows."
+            )
+        for position, tensor in enumerate(tensors):
+            if not hasattr(tensor, "shape"):
+                raise errors.ArgumentTypeError(
+                    f"[TensorDataset] tensors: got {type(tensor).__name__} at position {position}, expected tensors. "
+                    "Pass tenora.tensor(...) of it; several tensors one by one, not in a list."
+                )
+            if not tensor.shape:
+                raise errors.IndexRangeError(
+                    f"[TensorDataset] tensors: got one without dimensions at position {position}, expected rows. "
+                    "Pass tensor[None] for a single row."
+                )
         if any(tensor.shape[0] != tensors[0].shape[0] for tensor in tensors):
             raise AssertionError(
                 f"[TensorDataset] rows: got {[tensor.shape[0] for tensor in tensors]}, expected equal numbers. "
@@ -105,7 +124,7 @@ class StackDataset(Dataset[Any]):
                 "two ways. Pass all datasets alike, at least one."
             )
         self.datasets = args or kwargs
-        lengths = [len(dataset) for dataset in self._all()]
+        lengths = [length("StackDataset", "datasets", dataset) for dataset in self._all()]
         if len(set(lengths)) > 1:
             raise errors.ArgumentValueError(
                 f"[StackDataset] lengths: got {lengths}, expected equal ones. Pass datasets of one length."
@@ -159,10 +178,14 @@ class ConcatDataset(Dataset[T_co]):
         >>> ConcatDataset.cumsum([[10, 20], [30]])
         [2, 3]
         """
-        return list(accumulate(len(part) for part in sequence))
+        return list(accumulate(length("ConcatDataset", "datasets", part) for part in sequence))
 
     def __init__(self, datasets: Iterable[Any]) -> None:
         super().__init__()
+        if not hasattr(type(datasets), "__iter__") and not hasattr(type(datasets), "__getitem__"):
+            raise errors.ArgumentTypeError(
+                f"[ConcatDataset] datasets: got {type(datasets).__name__}, expected several datasets. Pass a list."
+            )
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError(
@@ -243,6 +266,7 @@ class Subset(Dataset[T_co]):
     indices: Sequence[int]
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        check_indexable("Subset", "indices", indices)
         self.dataset = dataset
         self.indices = indices
         kind = type(self)
@@ -254,14 +278,24 @@ class Subset(Dataset[T_co]):
 
     def __getitem__(self, idx: Any) -> T_co:
         if isinstance(idx, list):
-            several: T_co = sample_of(self.dataset, [self.indices[i] for i in idx])
+            several: T_co = sample_of(self.dataset, [self._place(i) for i in idx])
             return several
-        sample: T_co = sample_of(self.dataset, self.indices[idx])
+        sample: T_co = sample_of(self.dataset, self._place(idx))
         return sample
 
     def __getitems__(self, indices: list[int]) -> list[T_co]:
-        samples: list[T_co] = samples_of(self.dataset, [self.indices[i] for i in indices])
+        samples: list[T_co] = samples_of(self.dataset, [self._place(i) for i in indices])
         return samples
+
+    def _place(self, index: Any) -> Any:
+        """Where a sample of the subset lies in the dataset."""
+        try:
+            return self.indices[index]
+        except IndexError as error:
+            raise errors.IndexRangeError(
+                f"[Subset] index: got {index!r}, expected {-len(self)} to {len(self) - 1}. "
+                "Use an index inside the subset."
+            ) from error
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -277,10 +311,39 @@ def _lengths_of_fractions(count: int, fractions: Sequence[float]) -> list[int]:
     lengths = [math.floor(count * fraction) for fraction in fractions]
     for position in range(count - sum(lengths)):
         lengths[position % len(lengths)] += 1
-    for position, length in enumerate(lengths):
-        if length == 0:
+    for position, size in enumerate(lengths):
+        if size == 0:
             warnings.warn(f"[random_split] part {position} gets no sample of {count}", stacklevel=3)
     return lengths
+
+
+def _numbers(lengths: Any) -> list[Any]:
+    numbers = list(lengths) if hasattr(type(lengths), "__iter__") else [None]
+    if not all(hasattr(size, "__float__") for size in numbers):
+        raise errors.ArgumentTypeError(
+            f"[random_split] lengths: got {lengths!r:.60}, expected numbers in a row. Pass a list of lengths, or of "
+            "fractions that sum to 1."
+        )
+    return numbers
+
+
+def _check_lengths(lengths: list[Any], count: int) -> None:
+    total = sum(lengths)
+    if total != count:
+        raise errors.ArgumentValueError(
+            f"[random_split] lengths: got {lengths} that sum to {total}, expected {count}, the length of the dataset, "
+            "or 1 in fractions. Pass lengths or fractions of all samples."
+        )
+    for position, size in enumerate(lengths):
+        if not hasattr(size, "__index__"):
+            raise errors.ArgumentTypeError(
+                f"[random_split] lengths: got {size} at position {position}, expected whole numbers, or fractions "
+                "that sum to 1. Round it with int()."
+            )
+        if size < 0:
+            raise errors.ArgumentValueError(
+                f"[random_split] lengths: got {size} at position {position}, expected 0 or more. Leave it out."
+            )
 
 
 def random_split(
@@ -290,7 +353,8 @@ def random_split(
 
     Lengths that sum to 1 are fractions: each part gets the whole number below its share, what is left goes to the
     parts one by one from the first on; a part without samples is warned about. The order is drawn from `generator`,
-    or from the default generator. ValueError if the lengths do not sum to the dataset's.
+    or from the default generator. ValueError if the lengths do not sum to the dataset's or one is negative, TypeError
+    if they are neither whole numbers nor fractions that sum to 1.
 
     >>> import tenora
     >>> from tenora.utils.data import random_split
@@ -298,17 +362,13 @@ def random_split(
     >>> [len(part) for part in parts]
     [7, 3]
     """
-    total = sum(lengths)
+    check_generator("random_split", generator)
+    count, whole = length("random_split", "dataset", dataset), _numbers(lengths)
+    total = sum(whole)
     if math.isclose(total, 1) and total <= 1:
-        lengths = _lengths_of_fractions(len(dataset), lengths)
-    if sum(lengths) != len(dataset):
-        raise errors.ArgumentValueError(
-            f"[random_split] lengths: got {list(lengths)} that sum to {sum(lengths)}, expected {len(dataset)}, the "
-            "length of the dataset. Pass lengths or fractions of all samples."
-        )
-    whole: list[Any] = list(lengths)
-    order = permutation(len(dataset), generator)
+        whole = _lengths_of_fractions(count, whole)
+    _check_lengths(whole, count)
+    order = permutation(count, generator)
     return [
-        Subset(dataset, order[end - length : end])
-        for end, length in zip(accumulate(whole), whole, strict=True)
+        Subset(dataset, order[end - size : end]) for end, size in zip(accumulate(whole), whole, strict=True)
     ]

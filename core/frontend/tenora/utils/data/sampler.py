@@ -17,6 +17,7 @@ from tenora_engine import Generator, Tensor, float64, int64
 from tenora_ops import multinomial
 
 from ...creation import as_tensor, empty, randint, randperm
+from .checks import check_generator, check_iterable, length
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -72,10 +73,10 @@ class SequentialSampler(Sampler[int]):
         self.data_source = data_source
 
     def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self.data_source)))
+        return iter(range(len(self)))
 
     def __len__(self) -> int:
-        return len(self.data_source)
+        return length("SequentialSampler", "data_source", self.data_source)
 
 
 class RandomSampler(Sampler[int]):
@@ -104,6 +105,7 @@ class RandomSampler(Sampler[int]):
             raise errors.ArgumentTypeError(
                 f"[RandomSampler] replacement: got {replacement!r}, expected True or False. Pass a bool."
             )
+        check_generator("RandomSampler", generator)
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -122,13 +124,15 @@ class RandomSampler(Sampler[int]):
         >>> RandomSampler(range(5)).num_samples
         5
         """
-        return len(self.data_source) if self._num_samples is None else self._num_samples
+        if self._num_samples is None:
+            return length("RandomSampler", "data_source", self.data_source)
+        return self._num_samples
 
     def __iter__(self) -> Iterator[int]:
         generator = self.generator
         if generator is None:
             generator = Generator(device="cpu").manual_seed(draw_seed(None))
-        count, left = len(self.data_source), self.num_samples
+        count, left = length("RandomSampler", "data_source", self.data_source), self.num_samples
         if count == 0:
             raise errors.ArgumentValueError(
                 "[RandomSampler] data_source: got no samples, expected at least one. Pass a data_source with samples."
@@ -158,15 +162,16 @@ class SubsetRandomSampler(Sampler[int]):
     """
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        check_generator("SubsetRandomSampler", generator)
         self.indices = indices
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        for position in permutation(len(self.indices), self.generator):
+        for position in permutation(len(self), self.generator):
             yield self.indices[position]
 
     def __len__(self) -> int:
-        return len(self.indices)
+        return length("SubsetRandomSampler", "indices", self.indices)
 
 
 class WeightedRandomSampler(Sampler[int]):
@@ -196,6 +201,7 @@ class WeightedRandomSampler(Sampler[int]):
             raise errors.ArgumentValueError(
                 f"[WeightedRandomSampler] replacement: got {replacement!r}, expected True or False. Pass a bool."
             )
+        check_generator("WeightedRandomSampler", generator)
         place = None if isinstance(weights, Tensor) else "cpu"
         self.weights = as_tensor(weights, dtype=float64, device=place)
         if self.weights.ndim != 1:
@@ -235,6 +241,7 @@ class BatchSampler(Sampler[list[int]]):
             raise errors.ArgumentValueError(
                 f"[BatchSampler] drop_last: got {drop_last!r}, expected True or False. Pass a bool."
             )
+        check_iterable("BatchSampler", "sampler", sampler, "an iterable of indices")
         self.sampler = sampler
         self.batch_size = batch_size
         self.drop_last = drop_last

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
+
 _SHOWN = 8
 
 
@@ -27,6 +29,11 @@ def sample_of(dataset: Any, index: Any) -> Any:
 
 def samples_of(dataset: Any, indices: Any) -> Any:
     """The samples of several indices: by the dataset's `__getitems__` if it has one, else one after the other."""
+    if not hasattr(type(indices), "__iter__") and not hasattr(type(indices), "__getitem__"):
+        raise errors.ArgumentTypeError(
+            f"[DataLoader] batch_sampler: got {indices!r:.60} where a batch's indices belong, expected a list of them. "
+            "Pass lists of indices, or single indices as sampler."
+        )
     several = getattr(dataset, "__getitems__", None)
     if not several:
         return [sample_of(dataset, index) for index in indices]

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from abc import ABCMeta
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import reduce
+from numbers import Number
 from typing import Any
 
 from tenora_dispatch import errors
@@ -93,13 +94,14 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     `collate_fn_map`: functions by type, called as `function(batch, collate_fn_map=...)`. The exact type of the first
     sample is looked up first, then the first entry that it is an instance of; keys may be tuples of types.
     Mappings, named tuples and sequences are collated part by part and keep their type, but tuples become lists.
-    TypeError for other types, RuntimeError for sequences of different lengths.
+    TypeError for other types, RuntimeError for sequences of different lengths, KeyError for keys that are not in all
+    mappings. An error has a note for each part in which it lies.
 
     >>> from tenora.utils.data._utils.collate import collate
     >>> collate([1j, 2j], collate_fn_map={complex: lambda batch, collate_fn_map: sum(batch)})
     3j
     """
-    first = batch[0]
+    first = _first(batch)
     kind = type(first)
     if collate_fn_map is not None:
         if kind in collate_fn_map:
@@ -108,31 +110,88 @@ def collate(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
             if isinstance(first, types):
                 return function(batch, collate_fn_map=collate_fn_map)
     if isinstance(first, Mapping):
-        return like_mapping(
-            first, lambda key: collate([sample[key] for sample in batch], collate_fn_map=collate_fn_map)
-        )
+        return like_mapping(first, lambda key: _part(key, _values(batch, key), collate_fn_map))
     if is_namedtuple(first):
-        return kind(*(collate(part, collate_fn_map=collate_fn_map) for part in zip(*batch, strict=False)))
+        pairs = zip(kind._fields, zip(*batch, strict=False), strict=False)
+        return kind(*(_part(name, part, collate_fn_map) for name, part in pairs))
     if isinstance(first, Sequence):
         return _collate_sequences(batch, collate_fn_map)
     raise _refusal(kind)
 
 
+def _first(batch: Any) -> Any:
+    if not hasattr(type(batch), "__getitem__"):
+        raise errors.ArgumentTypeError(
+            f"[default_collate] batch: got {type(batch).__name__}, expected a list of samples. Pass a list."
+        )
+    if not len(batch):
+        raise errors.IndexRangeError(
+            "[default_collate] batch: got no samples, expected at least one. Leave empty batches out."
+        )
+    return batch[0]
+
+
+def _part(key: Any, values: Any, collate_fn_map: CollateMap | None) -> Any:
+    """What stands at one place of all samples, collated."""
+    try:
+        return collate(values, collate_fn_map=collate_fn_map)
+    except Exception as error:
+        error.add_note(f"[data] in the part {key!r} of the samples")
+        raise
+
+
+def _values(batch: Any, key: Any) -> list[Any]:
+    try:
+        return [sample[key] for sample in batch]
+    except TypeError:
+        _check_kinds(batch, Mapping, "a mapping")
+        raise
+    except KeyError:
+        position = next((place for place, sample in enumerate(batch) if key not in sample), None)
+        if position is None:
+            raise
+        raise KeyError(
+            f"[default_collate] keys of a batch: got {list(batch[position])} at position {position}, expected {key!r} "
+            "too, as at position 0. Give all samples the same keys or pass a collate_fn."
+        ) from None
+
+
+def _check_kinds(batch: Any, kind: Any, expected: str) -> None:
+    for position, sample in enumerate(batch):
+        if not isinstance(sample, kind):
+            raise errors.ArgumentTypeError(
+                f"[default_collate] samples of a batch: got {type(sample).__name__} at position {position}, expected "
+                f"{expected} as at position 0. Make the samples alike or pass a collate_fn."
+            )
+
+
 def _collate_sequences(batch: Any, collate_fn_map: CollateMap | None) -> Any:
     first = batch[0]
+    _check_kinds(batch, Sized, "a sequence")
     for position, sample in enumerate(batch):
         if len(sample) != len(first):
             raise errors.OperationError(
                 f"[default_collate] sequences of a batch: got length {len(sample)} at position {position}, expected "
                 f"{len(first)} as at position 0. Pad the samples or pass a collate_fn."
             )
-    parts = [collate(part, collate_fn_map=collate_fn_map) for part in zip(*batch, strict=True)]
+    parts = [_part(place, part, collate_fn_map) for place, part in enumerate(zip(*batch, strict=True))]
     return parts if isinstance(first, tuple) else like_sequence(first, parts)
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """Tensors of one shape, stacked along a new first dimension."""
-    return stack(batch if type(batch) is list else list(batch), 0)
+    try:
+        return stack(batch if type(batch) is list else list(batch), 0)
+    except (RuntimeError, TypeError):
+        _check_kinds(batch, Tensor, "a tensor")
+        shape = tuple(batch[0].shape)
+        for position, each in enumerate(batch):
+            if tuple(each.shape) != shape:
+                raise errors.OperationError(
+                    f"[default_collate] shapes of a batch: got {tuple(each.shape)} at position {position}, expected "
+                    f"{shape} as at position 0. Pad or resize the samples, or pass a collate_fn."
+                ) from None
+        raise
 
 
 def collate_numpy_array_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
@@ -159,12 +218,20 @@ def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: CollateMap | None = N
 
 def collate_float_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """Python floats as float64, which is what they are."""
-    return tensor(batch, dtype=float64)
+    try:
+        return tensor(batch, dtype=float64)
+    except TypeError:
+        _check_kinds(batch, Number, "a number")
+        raise
 
 
 def collate_int_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
     """Python ints (int64) and bools."""
-    return tensor(batch)
+    try:
+        return tensor(batch)
+    except TypeError:
+        _check_kinds(batch, Number, "a number")
+        raise
 
 
 def collate_str_fn(batch: Any, *, collate_fn_map: CollateMap | None = None) -> Any:
