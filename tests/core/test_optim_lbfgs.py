@@ -43,13 +43,22 @@ def minimise(f: Any, optimizer: Any, params: list[Any], steps: int, skip: int | 
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "fixed rate": {"lr": 0.02, "max_iter": 4, "history_size": 3},
+    "fixed rate": {"lr": 0.01, "max_iter": 2, "history_size": 3},
+    "larger fixed rate": {"lr": 0.02, "max_iter": 4, "history_size": 3},
     "one iteration": {"lr": 0.01, "max_iter": 1},
-    "strong wolfe": {"line_search_fn": "strong_wolfe", "max_iter": 3, "history_size": 4},
+    "strong wolfe": {
+        "line_search_fn": "strong_wolfe",
+        "max_iter": 3,
+        "history_size": 4,
+        "tolerance_grad": 0.1,
+    },
     "few evaluations": {"line_search_fn": "strong_wolfe", "max_eval": 4, "max_iter": 10},
     "long first step": {"line_search_fn": "strong_wolfe", "lr": 30.0, "max_iter": 2},
     "to the end": {"line_search_fn": "strong_wolfe", "max_iter": 60, "tolerance_grad": 1e-5},
 }
+#: 50, where they say something. Without a line search steps of this size scatter: two runs of PyTorch's own whose
+#: starts differ by 1e-15 of their size are 4e-12 apart after 8 steps, 1e-6 after 20 and 3e-4 after 50.
+STEPS = {"larger fixed rate": 8}
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -59,7 +68,7 @@ def test_lbfgs(name: str, dtype: str, backend: str) -> None:
     for f in (tenora, torch):
         params = parameters(f, dtype)
         optimizer = f.optim.LBFGS(params, **OPTIONS[name])
-        losses = minimise(f, optimizer, params, 50 if "iter" in name else 8)
+        losses = minimise(f, optimizer, params, STEPS.get(name, 50))
         state = optimizer.state_dict()["state"][0]
         results.append((params, losses, {key: state[key] for key in ("n_iter", "func_evals")}))
     assert_same(results[0][0], results[1][0])
@@ -115,7 +124,8 @@ def test_a_cubic_without_minimum_is_halved() -> None:
     assert cubic_minimum(a, Point(1.0, -5.0, gradient, -2.0), 0.0, 1.0) == 1.0
     assert cubic_minimum(a._replace(loss=float("nan")), b, 0.0, 1.0) == 0.5
     flat = a._replace(slope=0.0)
-    assert np.isnan(cubic_minimum(flat, flat, 0.0, 1.0)) or cubic_minimum(flat, flat, 0.0, 1.0) == 0.5
+    assert cubic_minimum(flat, flat, 0.0, 1.0) == 0.5
+    assert np.isnan(cubic_minimum(flat, flat._replace(t=1.0), 0.0, 1.0))  # 0 / 0, as in PyTorch
 
 
 MUON: dict[str, dict[str, Any]] = {
