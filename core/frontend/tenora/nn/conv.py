@@ -171,6 +171,9 @@ class Conv1d(_Forward):
     `L_out = (L + 2 padding - dilation (kernel_size - 1) - 1) // stride + 1`. `padding` may be 'valid' or 'same',
     `padding_mode` 'zeros', 'reflect', 'replicate' or 'circular'.
 
+    RuntimeError for another number of channels or dimensions; ValueError where `groups` does not divide both numbers of
+    channels.
+
     >>> import tenora
     >>> tenora.nn.Conv1d(16, 33, 3, stride=2)(tenora.zeros(20, 16, 50)).shape
     tenora.Size([20, 33, 24])
@@ -181,6 +184,8 @@ class Conv1d(_Forward):
 
 class Conv2d(_Forward):
     """Convolution of `(N, in_channels, H, W)`; sizes as in `Conv1d`, one number or one per dim.
+
+    The result is (N, out_channels, H_out, W_out); errors as in `Conv1d`.
 
     >>> import tenora
     >>> tenora.nn.Conv2d(3, 8, (3, 5), padding="same")
@@ -194,6 +199,8 @@ class Conv2d(_Forward):
 
 class Conv3d(_Forward):
     """Convolution of `(N, in_channels, D, H, W)`; sizes as in `Conv1d`, one number or one per dim.
+
+    The result is (N, out_channels, D_out, H_out, W_out); errors as in `Conv1d`.
 
     >>> import tenora
     >>> tenora.nn.Conv3d(2, 4, 3)(tenora.zeros(1, 2, 5, 6, 7)).shape
@@ -256,6 +263,8 @@ class ConvTranspose1d(_Transposed):
     """The adjoint of `Conv1d` as a layer: `(N, in_channels, L)` to `(N, out_channels, L_out)`.
 
     `L_out = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1`.
+
+    RuntimeError for another number of channels than `in_channels` (Zeiler et al. 2010).
 
     >>> import tenora
     >>> tenora.nn.ConvTranspose1d(4, 2, 3, stride=2)(tenora.zeros(1, 4, 5)).shape

@@ -167,6 +167,8 @@ class EmbeddingBag(_Table):
     Input (B, N), each row a bag, or (N) with `offsets` (B), where bags begin; the result is (B, embedding_dim).
     IndexError for a row that is not there, ValueError for one row of indices without offsets.
 
+    `mode` is 'sum', 'mean' or 'max'; an empty bag gives 0.
+
     >>> import tenora
     >>> tenora.nn.EmbeddingBag(10, 3)(tenora.tensor([1, 2, 4]), tenora.tensor([0, 2])).shape
     tenora.Size([2, 3])

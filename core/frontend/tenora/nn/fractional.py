@@ -48,6 +48,9 @@ class _FractionalMaxPool(Module):
 class FractionalMaxPool2d(_FractionalMaxPool):
     """The largest elements of `output_size` windows of `(N, C, H, W)`, whose places are drawn.
 
+    The result is (N, C, *output_size), or with `output_ratio` that share of each size (Graham 2014,
+    https://arxiv.org/abs/1412.6071). ValueError unless exactly one of both is given.
+
     >>> import tenora
     >>> tuple(tenora.nn.FractionalMaxPool2d(2, output_size=3)(tenora.ones(1, 1, 7, 7)).shape)
     (1, 1, 3, 3)
@@ -58,6 +61,9 @@ class FractionalMaxPool2d(_FractionalMaxPool):
 
 class FractionalMaxPool3d(_FractionalMaxPool):
     """The largest elements of `output_size` windows of `(N, C, D, H, W)`, whose places are drawn.
+
+    The result is (N, C, *output_size), or with `output_ratio` that share of each size (Graham 2014,
+    https://arxiv.org/abs/1412.6071). ValueError unless exactly one of both is given.
 
     >>> import tenora
     >>> tuple(tenora.nn.FractionalMaxPool3d(2, output_ratio=0.5)(tenora.ones(1, 1, 8, 8, 8)).shape)

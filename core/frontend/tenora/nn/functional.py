@@ -122,6 +122,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     `input` (..., in); `weight` (out, in), or (in) for one output without a dimension of its own; `bias` (out) or one
     number, or more dimensions that broadcast to the result.
 
+    The result is (..., out). RuntimeError for another last size or bias, and for operands of different dtypes.
+
     >>> import tenora
     >>> linear(tenora.ones(2, 3), tenora.ones(4, 3)).shape
     tenora.Size([2, 4])

@@ -86,6 +86,8 @@ def embedding_bag(
     `input`, multiply the rows of a sum; `padding_idx` is left out of every bag; rows longer than `max_norm` are
     scaled in `weight` itself. Gradients are dense, whatever `sparse` says.
 
+    IndexError for a row that is not there, ValueError for one row of indices without offsets.
+
     >>> import tenora
     >>> table = tenora.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
     >>> embedding_bag(tenora.tensor([0, 2, 1]), table, tenora.tensor([0, 2]), mode="sum").tolist()

@@ -47,6 +47,8 @@ def linear_cross_entropy(
     Shapes: `input` (N, in_features) or (in_features); `linear_weight` (C, *out_features, in_features); `linear_bias`
     (C, *out_features); `target` classes (N, *out_features) or probabilities (N, C, *out_features).
 
+    RuntimeError for a weight without rows for classes; other arguments and errors as in `cross_entropy`.
+
     >>> import tenora
     >>> loss = linear_cross_entropy(tenora.zeros(2, 3), tenora.ones(4, 3), tenora.tensor([1, 0]))
     >>> round(loss.item(), 4)

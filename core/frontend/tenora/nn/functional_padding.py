@@ -15,6 +15,9 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     `mode`: 'constant' fills with `value` (0), 'reflect' mirrors without repeating the edge, 'replicate' repeats the
     edge, 'circular' wraps around; all but the first take the last one to three dims of (N, C, ...) or (C, ...).
 
+    RuntimeError for padding that does not fit, and for a `value` in other modes than 'constant'; NotImplementedError
+    for an unknown mode.
+
     >>> import tenora
     >>> pad(tenora.tensor([[1, 2, 3]]), (2, 1), mode="reflect").tolist()
     [[3, 2, 1, 2, 3, 2]]

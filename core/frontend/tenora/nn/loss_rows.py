@@ -18,6 +18,8 @@ class CosineEmbeddingLoss(Loss):
 
     Inputs (N, D) with targets (N), or (D) with one; the result is one number, or with reduction 'none' (N).
 
+    RuntimeError for shapes that do not fit.
+
     >>> import tenora
     >>> a, b = tenora.tensor([[1.0, 0.0]]), tenora.tensor([[0.0, 1.0]])
     >>> tenora.nn.CosineEmbeddingLoss()(a, b, tenora.tensor([1.0])).item()

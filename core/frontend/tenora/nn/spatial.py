@@ -334,6 +334,8 @@ class UpsamplingBilinear2d(Upsample):
 class PixelShuffle(Module):
     """(N, C r^2, H, W) to (N, C, H r, W r) with `r = upscale_factor`.
 
+    Source: Shi et al. 2016, https://arxiv.org/abs/1609.05158. RuntimeError where r^2 does not divide the channels.
+
     >>> import tenora
     >>> tenora.nn.PixelShuffle(3)(tenora.zeros(1, 9, 4, 4)).shape
     tenora.Size([1, 1, 12, 12])
@@ -400,6 +402,8 @@ class ChannelShuffle(Module):
 
 class Unfold(Module):
     """The windows of (N, C, H, W) as columns, (N, C * kernel, windows).
+
+    RuntimeError for other numbers of dimensions than 3 or 4 and for windows that do not fit.
 
     >>> import tenora
     >>> tenora.nn.Unfold((2, 3))(tenora.zeros(2, 5, 3, 4)).shape

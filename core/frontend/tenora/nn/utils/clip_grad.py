@@ -88,6 +88,8 @@ def clip_grads_with_norm_(
 ) -> None:
     """Multiplies the gradients with `max_norm / (total_norm + 1e-6)` where that is less than 1.
 
+    `total_norm` has no dims: what `get_total_norm` gave. Parameters without a gradient are left out.
+
     >>> import tenora
     >>> weight = tenora.zeros(2, requires_grad=True)
     >>> weight.grad = tenora.tensor([30.0, 40.0])
@@ -167,6 +169,8 @@ def clip_grad_norm(
 
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
     """Cuts every element of the gradients to the range from `-clip_value` to `clip_value`.
+
+    Parameters without a gradient are left out.
 
     >>> import tenora
     >>> weight = tenora.zeros(3, requires_grad=True)

@@ -94,6 +94,8 @@ def _check(layer: Module, bn: Any) -> None:
 def fuse_conv_bn_eval(conv: T, bn: Any, transpose: bool = False) -> T:
     """A convolution that does what `conv` and then the batch norm `bn` do; both must be in evaluation.
 
+    AssertionError for a module in training.
+
     >>> import tenora
     >>> conv, bn = tenora.nn.Conv1d(1, 2, 1).eval(), tenora.nn.BatchNorm1d(2).eval()
     >>> x = tenora.ones(1, 1, 3)
@@ -112,6 +114,8 @@ def fuse_linear_bn_eval(linear: T, bn: Any) -> T:
     """A linear layer that does what `linear` and then the batch norm `bn` do; both must be in evaluation.
 
     `bn` has as many features as `linear` gives, or one.
+
+    AssertionError for a module in training, and for another number of features.
 
     >>> import tenora
     >>> linear, bn = tenora.nn.Linear(1, 2).eval(), tenora.nn.BatchNorm1d(2).eval()

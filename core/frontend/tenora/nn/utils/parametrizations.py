@@ -200,6 +200,8 @@ def weight_norm(module: T, name: str = "weight", dim: int | None = 0) -> T:
 
     A length belongs to each index of `dim`, or with None to the whole weight. States of the old form with hooks load.
 
+    Source: Salimans and Kingma 2016, https://arxiv.org/abs/1602.07868.
+
     >>> import tenora
     >>> list(weight_norm(tenora.nn.Linear(2, 3)).state_dict())
     ['bias', 'parametrizations.weight.original0', 'parametrizations.weight.original1']
@@ -260,6 +262,8 @@ def spectral_norm(
 
     Each reading in training does `n_power_iterations` steps. `dim`: the dim of the outputs, default 1 for transposed
     convolutions and 0 for others. A vector is divided by its norm.
+
+    Source: Miyato et al. 2018, https://arxiv.org/abs/1802.05957.
 
     >>> import tenora
     >>> layer = spectral_norm(tenora.nn.Linear(20, 40))

@@ -50,6 +50,8 @@ def identity(module: T, name: str) -> T:
 def random_unstructured(module: T, name: str, amount: float) -> T:
     """Prunes elements of the parameter `name` at random: `amount` of them, or that share. Returns the module.
 
+    TypeError for an amount that is no number, ValueError for a negative one or one of more than there are.
+
     >>> import tenora
     >>> int(random_unstructured(tenora.nn.Linear(2, 3), "weight", amount=2).weight_mask.sum())
     4
@@ -60,6 +62,8 @@ def random_unstructured(module: T, name: str, amount: float) -> T:
 
 def l1_unstructured(module: T, name: str, amount: float, importance_scores: Tensor | None = None) -> T:
     """Prunes the elements of least absolute value, or of least `importance_scores`. Returns the module.
+
+    TypeError for an amount that is no number, ValueError for a negative one or one of more than there are.
 
     >>> import tenora
     >>> layer = tenora.nn.Linear(2, 1)
@@ -74,6 +78,8 @@ def l1_unstructured(module: T, name: str, amount: float, importance_scores: Tens
 def random_structured(module: T, name: str, amount: float, dim: int) -> T:
     """Prunes whole slices along `dim` at random: `amount` of them, or that share. Returns the module.
 
+    Errors as in `LnStructured`.
+
     >>> import tenora
     >>> random_structured(tenora.nn.Linear(2, 3), "weight", 1, dim=0).weight_mask.sum().item()
     4.0
@@ -86,6 +92,8 @@ def ln_structured(
     module: T, name: str, amount: float, n: Any, dim: int, importance_scores: Tensor | None = None
 ) -> T:
     """Prunes the slices along `dim` of least norm of order `n`. Returns the module.
+
+    Errors as in `LnStructured`.
 
     >>> import tenora
     >>> layer = tenora.nn.Linear(1, 2)
@@ -100,6 +108,8 @@ def ln_structured(
 
 def custom_from_mask(module: T, name: str, mask: Tensor) -> T:
     """Prunes what `mask` has zeros for, beside what is pruned already. Returns the module.
+
+    AssertionError for a mask of another shape.
 
     >>> import tenora
     >>> layer = custom_from_mask(tenora.nn.Linear(1, 2), "bias", tenora.tensor([0, 1]))

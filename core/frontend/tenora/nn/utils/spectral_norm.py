@@ -180,6 +180,8 @@ def spectral_norm(
     `dim`: the dim of the outputs, default 1 for transposed convolutions and 0 for others. `eps` keeps the vectors of
     the power iteration from a division by zero. Raises RuntimeError if the weight has the hook already.
 
+    Source: Miyato et al. 2018, https://arxiv.org/abs/1802.05957.
+
     >>> import tenora
     >>> layer = spectral_norm(tenora.nn.Linear(2, 3))
     >>> list(layer.state_dict())

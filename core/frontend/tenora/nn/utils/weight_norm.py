@@ -102,6 +102,8 @@ def weight_norm(module: T, name: str = "weight", dim: int | None = 0) -> T:
     A length belongs to each index of `dim`, or with None to the whole weight. Returns the module. PyTorch's old form,
     which warns; `parametrizations.weight_norm` is the newer one.
 
+    Source: Salimans and Kingma 2016, https://arxiv.org/abs/1602.07868.
+
     >>> import tenora, warnings
     >>> warnings.simplefilter("ignore")
     >>> layer = weight_norm(tenora.nn.Linear(2, 3))

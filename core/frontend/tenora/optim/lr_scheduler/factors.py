@@ -40,6 +40,8 @@ class _Multiplying(Schedule):
 class StepLR(_Multiplying):
     """Multiplies the rate by `gamma` every `step_size` epochs.
 
+    At epoch t it is the first rate times gamma^(t // step_size).
+
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
     >>> scheduler = tenora.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
@@ -163,6 +165,8 @@ class LinearLR(_Multiplying):
 class ExponentialLR(_Multiplying):
     """Multiplies the rate by `gamma` every epoch.
 
+    At epoch t it is the first rate times gamma^t.
+
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
     >>> scheduler = tenora.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
@@ -183,6 +187,8 @@ class ExponentialLR(_Multiplying):
 
 class PolynomialLR(_Multiplying):
     """Lets the rate fall to 0 in `total_iters` epochs: by the share of epochs left, to the power `power`.
+
+    At epoch t it is the first rate times (1 - t / total_iters)^power, and 0 after the last.
 
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
@@ -256,6 +262,8 @@ class _ByFunction(Schedule):
 class LambdaLR(_ByFunction):
     """The first rate times `lr_lambda(epoch)`: one function for all groups, or a list with one for each.
 
+    ValueError for a list of another length than there are groups.
+
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
     >>> scheduler = tenora.optim.lr_scheduler.LambdaLR(optimizer, lambda epoch: 1 / (1 + epoch))
@@ -270,6 +278,8 @@ class LambdaLR(_ByFunction):
 
 class MultiplicativeLR(_ByFunction):
     """The rate in use times `lr_lambda(epoch)`, from the second epoch on: one function, or a list with one a group.
+
+    ValueError for a list of another length than there are groups.
 
     >>> import tenora
     >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=8.0)
