@@ -519,6 +519,7 @@ normalize = op(
     ],
     oracle=_normalize_oracle,
     doc="x / max(p-norm along dim, eps).",
+    out=True,
     example="tenora.nn.functional.normalize(tenora.ones(2, 4))",
     public="nn.functional.normalize",
 )
