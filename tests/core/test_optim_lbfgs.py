@@ -11,6 +11,7 @@ import torch
 from optim_training import assert_same, carried, parameters
 
 import tenora
+from tenora.optim import muon
 from tenora.optim.line_search import Point, cubic_minimum
 
 
@@ -136,24 +137,45 @@ MUON: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", MUON)
-def test_muon(name: str, backend: str) -> None:
-    """The orthogonal directions are made in bfloat16, in both: single ones agree to some of its roundings, 2^-8."""
+MATRICES = ((6, 4), (3, 5), (4, 4), (1, 3))
+
+
+def muon_runs(name: str, steps: int) -> tuple[list[Any], list[Any]]:
+    """Parameters and momentum buffers of both."""
     results = []
     for f in (tenora, torch):
-        params = parameters(f, shapes=((6, 4), (3, 5), (4, 4), (1, 3)))
+        params = parameters(f, shapes=MATRICES)
         optimizer = f.optim.Muon(params, **MUON[name])
-        for step in range(10):
+        for step in range(steps):
             for i, p in enumerate(params):
                 p.grad = f.tensor(np.random.default_rng(50 * step + i).standard_normal(tuple(p.shape)))
             optimizer.step()
-        buffers = [optimizer.state[p]["momentum_buffer"] for p in params]
-        results.append((params, buffers))
-    assert_same(results[0][1], results[1][1], 1e-12)
-    start = parameters(tenora, shapes=((6, 4), (3, 5), (4, 4), (1, 3)))
-    for ours, theirs, old in zip(*(r[0] for r in results), start, strict=True):
+        results.append((params, [optimizer.state[p]["momentum_buffer"] for p in params]))
+    params, buffers = zip(*results, strict=True)
+    return params, buffers
+
+
+@pytest.mark.parametrize("name", MUON)
+def test_muon(name: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both in double precision throughout: in bfloat16 a rounding that falls the other way is no small number."""
+    monkeypatch.setattr(muon, "NARROW", tenora.float64)
+    monkeypatch.setattr(torch.Tensor, "bfloat16", lambda x: x.double().clone())
+    params, buffers = muon_runs(name, 50)
+    assert_same(*buffers, 1e-12)
+    assert_same(*params)
+
+
+@pytest.mark.parametrize("name", MUON)
+def test_muon_in_bfloat16(name: str, backend: str) -> None:
+    """The orthogonal directions are made in it, in both: single ones agree to some of its roundings, 2^-8."""
+    params, buffers = muon_runs(name, 10)
+    assert_same(*buffers, 1e-12)
+    start = parameters(tenora, shapes=MATRICES)
+    for ours, theirs, old in zip(*params, start, strict=True):
         moved = np.abs(theirs.detach().numpy() - old.detach().numpy()).max()
         assert np.abs(ours.detach().numpy() - theirs.detach().numpy()).max() <= 2**-6 * moved
+    direction = muon.orthogonalised(start[0].detach(), MUON["rms"]["ns_coefficients"], 5, 1e-7)
+    assert direction.dtype == tenora.bfloat16
 
 
 def test_muon_goes_on_from_a_state() -> None:

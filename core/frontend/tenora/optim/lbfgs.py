@@ -116,7 +116,8 @@ class LBFGS(Optimizer):
             before = loss
             if group["line_search_fn"]:
                 end = self._search(state, evaluate, Point(0.0, loss, gradient, slope), until)
-                state["t"], loss, gradient = t, _, _ = end.t, end.loss, end.gradient
+                t, loss, gradient, _ = end
+                state["t"] = t
                 self._move(t, direction)
             else:
                 self._move(t, direction)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import tenora_ops
 from tenora_dispatch import errors
-from tenora_engine import Tensor
+from tenora_engine import Tensor, _engine
 
 from .checks import check_numbers, check_options, check_real, check_sequence, refuse
 from .optimizer import Optimizer, Params, number
 from .states import Group
 
+# What the directions are made in. The iteration drives their singular values to about 1, whatever they were rounded to.
+NARROW = _engine.bfloat16
 # How the learning rate follows the shape of a matrix.
 ADJUSTMENTS = (None, "original", "match_rms_adamw")
 
@@ -85,7 +87,7 @@ def _rate(adjustment: str | None, rows: int, columns: int) -> float:
 
 
 def orthogonalised(matrix: Tensor, coefficients: tuple[float, ...], steps: int, eps: float) -> Tensor:
-    """The matrix with singular values near 1, by Newton and Schulz's iteration in bfloat16.
+    """The matrix with singular values near 1, by Newton and Schulz's iteration in `NARROW`, which is bfloat16.
 
     Each step is x -> a x + (b G + c G^2) x with G = x x^T, on the wide side. Raises ValueError for anything but three
     coefficients, and from 100 steps on.
@@ -97,7 +99,7 @@ def orthogonalised(matrix: Tensor, coefficients: tuple[float, ...], steps: int, 
         )
     a, b, c = coefficients
     tall = matrix.shape[0] > matrix.shape[1]
-    x = matrix.t().bfloat16() if tall else matrix.bfloat16()
+    x = (matrix.t() if tall else matrix).to(NARROW)
     x = x / x.norm().clamp(min=eps)
     for _ in range(steps):
         gram = x @ x.t()
