@@ -188,3 +188,67 @@ def test_only_numbers_are_factors(backend: str) -> None:
     ):
         with pytest.raises(TypeError, match="got Tensor, expected number"):
             call(tenora.ones(2))
+
+
+REAL = 2 + 0j  # a complex number that is a real one
+#: What takes such a number for real tensors, by what PyTorch makes of it; None: refused.
+REAL_CALLS: dict[str, Callable[..., Any]] = {
+    **{name: call for name, (_, call) in CALLS.items()},
+    "lerp": lambda m, a, b, c, z: m.lerp(a, b, z),
+    "fill_": lambda m, a, b, c, z: a.clone().fill_(z),
+    "full_like": lambda m, a, b, c, z: m.full_like(a, z),
+    "leaky_relu": lambda m, a, b, c, z: m.nn.functional.leaky_relu(-a, z),
+    "elu": lambda m, a, b, c, z: m.nn.functional.elu(-a, z),
+    "celu": lambda m, a, b, c, z: m.nn.functional.celu(-a, z),
+    "hardshrink": lambda m, a, b, c, z: m.nn.functional.hardshrink(a, z),
+    "softshrink": lambda m, a, b, c, z: m.nn.functional.softshrink(a, z),
+    "softplus": lambda m, a, b, c, z: m.nn.functional.softplus(a, z, z),
+    "threshold": lambda m, a, b, c, z: m.nn.functional.threshold(a, z, z),
+    "rrelu": lambda m, a, b, c, z: m.nn.functional.rrelu(-a, z, z),
+    "std": lambda m, a, b, c, z: m.std(a, correction=z),
+    "var_mean": lambda m, a, b, c, z: m.var_mean(a, correction=z)[0],
+    "multi_margin_loss": lambda m, a, b, c, z: m.nn.functional.multi_margin_loss(
+        a, m.zeros(a.shape[0]).to(m.int64), margin=z
+    ),
+    "layer_norm": lambda m, a, b, c, z: m.nn.functional.layer_norm(a, (3,), eps=z),
+    "dropout": lambda m, a, b, c, z: m.nn.functional.dropout(a, z),
+    "hardtanh": lambda m, a, b, c, z: m.nn.functional.hardtanh(a, z, z + 1),
+}
+BOTH_REFUSE = ("addcdiv",)  # of whole numbers
+#: Where tenora takes it and PyTorch does not.
+TAKEN = {
+    "addmm, beta": "PyTorch refuses the complex beta of an input that broadcasts, and takes that of others"
+}
+
+
+def real_answer(m: Any, name: str, dtype: str, number: complex) -> Any:
+    shapes = CALLS[name][0] if name in CALLS else ((2, 3), (2, 3), ())
+    try:
+        result = REAL_CALLS[name](m, *tensors(m, dtype, *shapes), number)
+    except (RuntimeError, TypeError) as error:
+        return error
+    return str(result.dtype).split(".")[-1], result.tolist()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "float64"])
+@pytest.mark.parametrize("name", REAL_CALLS)
+def test_a_real_number_that_is_complex(name: str, dtype: str) -> None:
+    theirs = real_answer(torch, name, dtype, REAL)
+    mine = real_answer(tenora, name, dtype, REAL)
+    if isinstance(theirs, NotImplementedError) and name not in BOTH_REFUSE:
+        return  # no kernel, of real numbers neither
+    if isinstance(theirs, Exception):
+        assert (name in TAKEN and dtype != "int64") or isinstance(mine, type(theirs)), mine
+    else:
+        assert not isinstance(mine, Exception), mine
+        assert mine[0] == theirs[0]
+        torch.testing.assert_close(torch.tensor(mine[1]), torch.tensor(theirs[1]))
+
+
+@pytest.mark.parametrize(
+    "name", ["lerp", "fill_", "full_like", "leaky_relu", "threshold", "addcmul", "masked_fill"]
+)
+def test_an_imaginary_part_is_refused(name: str) -> None:
+    assert isinstance(real_answer(torch, name, "float32", 1 + 1j), RuntimeError)
+    mine = real_answer(tenora, name, "float32", 1 + 1j)
+    assert isinstance(mine, RuntimeError | TypeError), mine

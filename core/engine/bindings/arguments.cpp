@@ -107,7 +107,7 @@ Fit span_attribute(PyObject* o, Arguments& a, Attr* out) {
     return Fit::Yes;
 }
 
-bool to_double(PyObject* o, double* out) {
+bool to_double(PyObject* o, bool real, double* out) {
     if (PyFloat_Check(o)) {
         *out = PyFloat_AS_DOUBLE(o);
         return true;
@@ -119,7 +119,9 @@ bool to_double(PyObject* o, double* out) {
         return true;
     }
     Scalar s;
-    if (!to_scalar(o, &s) || s.kind == Scalar::Kind::Complex || s.kind == Scalar::Kind::Bool) return false;
+    if (!to_scalar(o, &s)) return false;
+    if (real) drop_zero_imaginary(s);
+    if (s.kind == Scalar::Kind::Complex || s.kind == Scalar::Kind::Bool) return false;
     *out = s.real();
     return true;
 }
@@ -159,17 +161,17 @@ Fit text_attribute(PyObject* o, Attr* out) {
     return Fit::Yes;
 }
 
-Fit typed_attribute(ParamType type, PyObject* o, Arguments& a, Attr* out) {
+Fit typed_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out) {
     int64_t i;
     double f;
     DType dtype;
-    switch (type) {
+    switch (param.type) {
         case ParamType::Int:
             if (!to_int64(o, &i)) return Fit::No;
             *out = attr_int(i);
             return Fit::Yes;
         case ParamType::Float:
-            if (!to_double(o, &f)) return Fit::No;
+            if (!to_double(o, param.real, &f)) return Fit::No;
             *out = attr_float(f);
             return Fit::Yes;
         case ParamType::DType:
@@ -202,6 +204,10 @@ bool has_tenora_op(PyObject* o) {
         PyList_CheckExact(o))
         return false;
     return _PyType_Lookup(Py_TYPE(o), tenora_op_name()) != nullptr;
+}
+
+void drop_zero_imaginary(Scalar& s) {
+    if (s.kind == Scalar::Kind::Complex && s.imag == 0) s = Scalar::from_float(s.f);
 }
 
 bool is_number(PyObject* o) {
@@ -275,7 +281,7 @@ Fit to_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out) {
         *out = attr_none();
         return param.optional ? Fit::Yes : Fit::No;
     }
-    Fit fit = typed_attribute(param.type, o, a, out);
+    Fit fit = typed_attribute(param, o, a, out);
     if (fit == Fit::No && has_tenora_op(o)) return foreign(a, o);
     // A tensor as a number, unless that would cut its history.
     if (fit == Fit::No && param.type == ParamType::Scalar && is_tensor(o) && impl_of(o)->numel == 1 &&

@@ -48,6 +48,7 @@ struct Binder {
         }
         Scalar scalar;
         if (param.type == ParamType::TensorOrScalar && to_scalar(o, &scalar)) {
+            if (param.real) drop_zero_imaginary(scalar);
             slot = Operand(scalar);
             return Fit::Yes;
         }

@@ -146,7 +146,7 @@ void base_type(Parser& p, Param& param) {
         p.wrong("only Tensor[] and int[] are lists");
     else if (name == "Scalar")
         param.type = ParamType::Scalar;
-    else if (name == "float")
+    else if (name == "float" || name == "real")
         param.type = ParamType::Float;
     else if (name == "bool")
         param.type = ParamType::Bool;
@@ -161,6 +161,7 @@ void base_type(Parser& p, Param& param) {
     else
         p.wrong("unknown type '" + name + "'");
     param.optional |= item_optional;
+    param.real = name == "real";
 }
 
 void type(Parser& p, Param& param) {
@@ -173,9 +174,10 @@ void type(Parser& p, Param& param) {
         } else {
             Param other;
             base_type(p, other);
-            if (param.type != ParamType::Tensor || other.type != ParamType::Scalar)
-                p.wrong("only `Tensor | Scalar` may be joined");
+            if (param.type != ParamType::Tensor || (other.type != ParamType::Scalar && !other.real))
+                p.wrong("only `Tensor | Scalar` and `Tensor | real` may be joined");
             param.type = ParamType::TensorOrScalar;
+            param.real = other.real;
             if (p.take("?")) param.optional = true;
         }
     }

@@ -36,6 +36,7 @@ struct Param {
     bool optional = false;  // None is a value (for a list: its items may be None)
     bool has_default = false;
     bool keyword_only = false;
+    bool real = false;  // a complex number without imaginary part is its real part
     int slot = 0;      // number among the operands or among the attributes
     Attr attribute{};  // default of an attribute
     Operand operand;   // default of an operand

@@ -140,6 +140,17 @@ void promote_quotient(Infer& c) {
                  "Cast one with .to(tenora.float32).");
 }
 
+// lerp: tensors alone are promoted, into whose dtype a number must go.
+void promote_tensors(Infer& c) {
+    DType d = DType::None;
+    for (const Operand& o : c.in)
+        if (o.tensor) d = promote_or(d, o.tensor->dtype);
+    for (const Operand& o : c.in)
+        if (!o.tensor && o.has_scalar && o.scalar.kind == Scalar::Kind::Complex)
+            check_range(c.op.display(), o.scalar, d);
+    promote_rule(c);
+}
+
 // A distance or a loss: real, of real and of complex numbers.
 void promote_modulus(Infer& c) {
     DType d = floated(promoted(c));
@@ -378,6 +389,7 @@ const RuleName table[] = {
     {"loss_real", loss_real},
     {"promote_no_bool", promote_no_bool},
     {"promote_float", promote_float},
+    {"promote_tensors", promote_tensors},
     {"promote_quotient", promote_quotient},
     {"promote_bool", promote_bool},
     {"promote_integral", promote_integral},

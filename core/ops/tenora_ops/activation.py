@@ -138,7 +138,7 @@ silu = op(
 )
 
 softplus = op(
-    "softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor",
+    "softplus(input: Tensor, beta: real = 1.0, threshold: real = 20.0) -> Tensor",
     family=UNARY_FUNCTION,
     dtypes=REALS,
     composite=lambda x, beta, threshold: ops.where(
@@ -237,7 +237,7 @@ gelu_backward = op(
 )
 
 leaky_relu = op(
-    "leaky_relu(input: Tensor, negative_slope: float = 0.01) -> Tensor",
+    "leaky_relu(input: Tensor, negative_slope: real = 0.01) -> Tensor",
     family=ACTIVATION,
     composite=lambda x, negative_slope: ops.where(ops.gt(x, 0), x, x * negative_slope),
     vjp=lambda g, x, r, negative_slope: ops.where(ops.gt(x, 0), g, g * negative_slope),
@@ -250,7 +250,7 @@ leaky_relu = op(
 )
 
 elu = op(
-    "elu(input: Tensor, alpha: float = 1.0) -> Tensor",
+    "elu(input: Tensor, alpha: real = 1.0) -> Tensor",
     family=ACTIVATION,
     tolerance="transcendental",
     composite=lambda x, alpha: ops.where(ops.gt(x, 0), x, ops.expm1(ops.minimum(x, 0)) * alpha),

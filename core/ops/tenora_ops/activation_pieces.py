@@ -84,7 +84,7 @@ hardswish = op(
 )
 
 hardshrink = op(
-    "hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor",
+    "hardshrink(input: Tensor, lambd: real = 0.5) -> Tensor",
     family=ACTIVATION,
     dtype="float_same_real",
     tolerance="exact",
@@ -100,7 +100,7 @@ hardshrink = op(
 )
 
 softshrink = op(
-    "softshrink(input: Tensor, lambd: float = 0.5) -> Tensor",
+    "softshrink(input: Tensor, lambd: real = 0.5) -> Tensor",
     family=ACTIVATION,
     domain=Domain(avoid=(-0.5, 0.5, -1.5, 1.5)),
     samples=with_arguments(1.5),
@@ -113,7 +113,7 @@ softshrink = op(
 )
 
 threshold = op(
-    "threshold(input: Tensor, threshold: float, value: float) -> Tensor",
+    "threshold(input: Tensor, threshold: real, value: real) -> Tensor",
     family=ACTIVATION,
     tolerance="exact",
     domain=Domain(avoid=(0.5,)),
@@ -128,7 +128,7 @@ threshold = op(
 )
 
 celu = op(
-    "celu(input: Tensor, alpha: float = 1.0) -> Tensor",
+    "celu(input: Tensor, alpha: real = 1.0) -> Tensor",
     family=ACTIVATION,
     tolerance="transcendental",
     samples=with_arguments(1.5),
@@ -212,7 +212,7 @@ def _rrelu(x: Any, lower: Any, upper: Any, training: bool) -> Any:
 
 
 rrelu = op(
-    "rrelu(input: Tensor, lower: float = 0.125, upper: float = 0.3333333333333333, training: bool = False) -> Tensor",
+    "rrelu(input: Tensor, lower: real = 0.125, upper: real = 0.3333333333333333, training: bool = False) -> Tensor",
     family=DRAWN,
     composite=_rrelu,
     samples=lambda draw: [

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from tenora_dispatch import errors
+from tenora_engine import Tensor, _engine
 
 
 def wrap_dim(op: str, dim: int, rank: int) -> int:
@@ -117,13 +119,48 @@ def need_real(op: str, *tensors: Any) -> None:
             )
 
 
+def number_for(op: str, name: str, given: Any, dtype: Any, complex_only: bool = False) -> Any:
+    """The number of an argument for a result of this dtype: 2 + 0j is 2.0, or 2 among whole numbers, or True.
+
+    A real number stays as it is; `complex_only` refuses 2 + 0j for a real dtype, too.
+
+    Raises:
+        TypeError: it is a tensor that is not one number, or has a history.
+        RuntimeError: it is complex and the dtype is real.
+    """
+    if isinstance(given, Tensor):
+        if given.ndim or given.requires_grad:
+            raise errors.ArgumentTypeError(
+                f"[{op}] {name} is wrong: got Tensor, expected number. Pass a number."
+            )
+        given = given.item()
+    if not isinstance(given, complex) or dtype.is_complex:
+        return given
+    if dtype == _engine.bool and not complex_only:
+        return bool(given)
+    if given.imag or complex_only:
+        raise errors.OperationError(
+            f"[{op}] {name} does not fit: got a complex number for {dtype}, expected a real one. Cast the tensors "
+            "first."
+        )
+    whole = not dtype.is_floating_point and math.isfinite(given.real)
+    return int(given.real) if whole else given.real
+
+
 def need_probability(op: str, p: float) -> None:
     """Refuses what is no probability.
 
     Raises:
+        TypeError: p is no number.
         ValueError: p lies outside 0 to 1, or is NaN.
     """
-    if not 0.0 <= p <= 1.0:
+    try:
+        fits = 0.0 <= p <= 1.0
+    except TypeError:
+        raise errors.ArgumentTypeError(
+            f"[{op}] p is no number: got {p!r}, expected a number from 0 to 1. Choose how often to drop."
+        ) from None
+    if not fits:
         raise errors.ArgumentValueError(
             f"[{op}] p is no probability: got {p}, expected a number from 0 to 1. Choose how often to drop."
         )

@@ -15,7 +15,7 @@ from typing import Any
 from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.blend import blend
-from tenora_ops.checks import broadcast_shape, need_rank, wrap_dims
+from tenora_ops.checks import broadcast_shape, need_rank, number_for, wrap_dims
 from tenora_ops.formula import ops
 from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np, opt_einsum
@@ -23,7 +23,7 @@ from tenora_ops.matmul import pairs
 from tenora_ops.oracles import contract
 from tenora_ops.record import Family, op
 from tenora_ops.samples import COMPLEX, FLOATING, PRODUCTS, REALS, Draw, Sample, sample, unary
-from tenora_ops.with_complex import affine_complex, affine_samples, complex_factor
+from tenora_ops.with_complex import affine_complex, affine_samples
 
 CONTRACTION = Family("matmul", "", "", "", unary, PRODUCTS, tolerance="contraction")
 AFFINE = Family("matmul", "", "", "", unary, FLOATING, tolerance="contraction")
@@ -455,7 +455,10 @@ def _addr(input: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     need_rank("addr", vec1, 1, 1)
     need_rank("addr", vec2, 1, 1)
     dtype = _engine.promote_types(input.dtype, _engine.promote_types(vec1.dtype, vec2.dtype))
-    beta, alpha = (complex_factor("addr", *pair, dtype) for pair in (("beta", beta), ("alpha", alpha)))
+    beta, alpha = (
+        number_for("addr", *pair, dtype, not dtype.is_floating_point)
+        for pair in (("beta", beta), ("alpha", alpha))
+    )
     _check_factors("addr", dtype, beta=beta, alpha=alpha)
     shape = (vec1.shape[0], vec2.shape[0])
     if broadcast_shape("addr", [input.shape, shape]) != shape:
@@ -494,9 +497,7 @@ def _addbmm(input: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1)
         )
     b, n, m = batch1.shape
     left = ops.reshape(ops.permute(batch1, (1, 0, 2)), (n, b * m))
-    beta, alpha = (
-        complex_factor("addbmm", *pair, input.dtype) for pair in (("beta", beta), ("alpha", alpha))
-    )
+    beta, alpha = (number_for("addbmm", *pair, input.dtype) for pair in (("beta", beta), ("alpha", alpha)))
     addmm = ops.addmm_complex if isinstance(beta, complex) or isinstance(alpha, complex) else ops.addmm
     return addmm(input, left, ops.reshape(batch2, (b * m, batch2.shape[2])), beta=beta, alpha=alpha)
 

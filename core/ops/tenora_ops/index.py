@@ -9,7 +9,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 from tenora_engine import _engine
-from tenora_ops.checks import need_indices, wrap_dim
+from tenora_ops.checks import need_indices, number_for, wrap_dim
 from tenora_ops.formula import max_number, min_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along
@@ -277,16 +277,7 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> 
 
 def _factor(alpha: Any, dtype: Any) -> Any:
     """alpha as a number of the dtype: whole for integers, as PyTorch has it."""
-    if isinstance(alpha, _engine.Tensor):
-        if alpha.ndim:
-            raise errors.ArgumentTypeError(
-                "[index_add] alpha is wrong: got Tensor, expected number. Pass a number."
-            )
-        alpha = alpha.item()
-    if isinstance(alpha, complex) and not dtype.is_complex and dtype != _engine.bool:
-        raise errors.OperationError(
-            f"[index_add] alpha: got a complex number for {dtype}, expected a real one. Take its .real."
-        )
+    alpha = number_for("index_add", "alpha", alpha, dtype)
     if dtype == _engine.bool:
         return bool(alpha)
     if dtype.is_floating_point or dtype.is_complex or isinstance(alpha, int):

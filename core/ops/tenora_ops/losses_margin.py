@@ -132,7 +132,7 @@ def _class_rows(draw: Draw) -> Iterable[Sample]:
 
 
 multi_margin_loss = op(
-    "multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor? = None, *, "
+    "multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: real = 1.0, weight: Tensor? = None, *, "
     "reduction: str = 'mean') -> Tensor",
     family=CLASSES,
     shape=rows_left("multi_margin_loss", vectors=1),

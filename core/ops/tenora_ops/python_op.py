@@ -31,6 +31,7 @@ FITTING: dict[str, tuple[type, ...]] = {
     "Tensor[]": (list, tuple),
     "Tensor | Scalar": (Tensor, int, float, complex),
     "int[]": (list, tuple, range, Tensor),
+    "Tensor | real": (Tensor, int, float, complex),
     "float": (int, float, list, tuple),
     "bool": (int,),
     "str": (str,),

@@ -401,7 +401,7 @@ def _variance(x: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
 
 
 var = op(
-    "var(input: Tensor, dim: int[]? = None, *, correction: float? = 1.0, keepdim: bool = False) -> Tensor",
+    "var(input: Tensor, dim: int[]? = None, *, correction: real? = 1.0, keepdim: bool = False) -> Tensor",
     family=STATISTIC,
     samples=corrections,
     composite=_variance,
@@ -443,7 +443,7 @@ def _root(variance: Any) -> Any:
 
 
 std = op(
-    "std(input: Tensor, dim: int[]? = None, *, correction: float? = 1.0, keepdim: bool = False) -> Tensor",
+    "std(input: Tensor, dim: int[]? = None, *, correction: real? = 1.0, keepdim: bool = False) -> Tensor",
     family=STATISTIC,
     samples=corrections,
     composite=lambda x, dim, correction, keepdim: _root(_variance(x, dim, correction, keepdim)),

@@ -6,7 +6,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 from tenora_engine import _engine
-from tenora_ops.checks import broadcast_shape, ints, need_indices, need_real, wrap_dim
+from tenora_ops.checks import broadcast_shape, ints, need_indices, need_real, number_for, wrap_dim
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -107,11 +107,9 @@ def _index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
                 f"[index_fill] value has dimensions: got shape {tuple(value.shape)}, expected a 0-d tensor or number. "
                 "Pass one number."
             )
-    real = not (isinstance(value, complex) or (isinstance(value, _engine.Tensor) and value.dtype.is_complex))
-    if not real and not input.dtype.is_complex:
-        raise errors.OperationError(
-            f"[index_fill] value: got a complex number for {input.dtype}, expected a real one. Take its .real."
-        )
+    tensor = isinstance(value, _engine.Tensor)
+    if not input.dtype.is_complex and (value.dtype.is_complex if tensor else isinstance(value, complex)):
+        value = number_for("index_fill", "value", value, input.dtype, complex_only=True)
     value = ops.fill_tensor(ops.full((), 0, dtype=input.dtype, device=input.device), value)
     need_indices("index_fill", index, 1, error=errors.IndexRangeError)
     dim, index = wrap_dim("index_fill", dim, input.ndim), ops.reshape(index, (-1,))

@@ -4,6 +4,7 @@
 
 - Operands are the parameters of tensor types, in order; attributes are all others, in order. The engine parses the
   same text natively; this twin serves documentation, stubs, samples and the checks at registration.
+- A `real` is a float that PyTorch takes a complex number for, if its imaginary part is 0.
 - `*` begins the keyword-only parameters; a default is a Python literal (or inf, nan).
 """
 
@@ -16,7 +17,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 TENSOR_TYPES = frozenset(
-    {"Tensor", "Tensor?", "Tensor[]", "Tensor?[]", "Tensor | Scalar", "Tensor | Scalar | None"}
+    {
+        "Tensor",
+        "Tensor?",
+        "Tensor[]",
+        "Tensor?[]",
+        "Tensor | Scalar",
+        "Tensor | Scalar | None",
+        "Tensor | real",
+    }
 )
 ATTRIBUTE_TYPES = frozenset(
     [
@@ -26,6 +35,8 @@ ATTRIBUTE_TYPES = frozenset(
         "int?",
         "float",
         "float?",
+        "real",
+        "real?",
         "bool",
         "bool?",
         "dtype",

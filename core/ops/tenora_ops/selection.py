@@ -7,6 +7,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 from tenora_engine import Tensor
+from tenora_ops.checks import number_for
 from tenora_ops.families import BINARY, COMPOSITE
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
 from tenora_ops.lazy import np
@@ -99,7 +100,7 @@ def _masked_fill(x: Any, mask: Any, value: Any) -> Any:
 
 
 masked_fill = op(
-    "masked_fill(input: Tensor, mask: Tensor, value: Tensor | Scalar) -> Tensor",
+    "masked_fill(input: Tensor, mask: Tensor, value: Tensor | real) -> Tensor",
     family=COMPOSITE,
     dtypes=BOOLEAN + NUMBERS,
     samples=fills,
@@ -132,8 +133,9 @@ def _lerp(a: Any, b: Any, w: Any) -> Any:
 
 
 lerp = op(
-    "lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor",
+    "lerp(input: Tensor, end: Tensor, weight: Tensor | real) -> Tensor",
     family=BINARY,
+    dtype="promote_tensors",
     dtypes=FLOATING,
     samples=weights,
     composite=_lerp,
@@ -199,12 +201,9 @@ def _fill_tensor(input: Any, value: Any) -> Any:
         raise errors.OperationError(
             f"[fill] value: got {value.ndim} dimensions, expected a number or a tensor of none. Use copy_ to broadcast."
         )
-    if (isinstance(value, complex) or (isinstance(value, Tensor) and value.dtype.is_complex)) and not (
-        input.dtype.is_complex
-    ):
-        raise errors.OperationError(
-            f"[fill] value: got a complex number for {input.dtype}, expected a real one. Take its .real."
-        )
+    tensor = isinstance(value, Tensor)
+    if not input.dtype.is_complex and (value.dtype.is_complex if tensor else isinstance(value, complex)):
+        value = number_for("fill", "value", value, input.dtype)
     return ops.copy(input, value)
 
 

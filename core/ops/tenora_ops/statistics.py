@@ -136,7 +136,7 @@ def _with_mean(spread: Any, x: Any, dim: Any, correction: Any, keepdim: bool) ->
     return spread(x, dim, correction=correction, keepdim=keepdim), ops.mean(x, dim, keepdim)
 
 
-CORRECTED = "input: Tensor, dim: int[]? = None, *, correction: float? = 1.0, keepdim: bool = False"
+CORRECTED = "input: Tensor, dim: int[]? = None, *, correction: real? = 1.0, keepdim: bool = False"
 UNBIASED = "input: Tensor, dim: int[]? = None, unbiased: bool = True, keepdim: bool = False"
 
 

@@ -2,7 +2,8 @@
 
 - They are tried after the forms for real numbers, so that those keep their way: `functions` imports this file last.
   Their parts are recorded.
-- A complex number needs a complex result; for a real one it is refused with a RuntimeError, as in PyTorch.
+- A complex number needs a complex result. For a real one its imaginary part must be 0 (`checks.number_for`), and
+  `add` and its relatives take none at all, as in PyTorch.
 - The forms of a later family (`contraction`) are declared there, with `affine_complex`.
 """
 
@@ -11,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tenora_dispatch import errors
 from tenora_engine import Tensor, _engine
 from tenora_ops import index, selection
 from tenora_ops.arithmetic import scaled
+from tenora_ops.checks import number_for
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import contract
@@ -24,27 +25,6 @@ from tenora_ops.samples import COMPLEX, NONZERO, Draw, Sample, sample, unary
 
 FORMS = Family("complex", "", "", "", unary, COMPLEX, tolerance="reduction")
 FACTOR = 0.5 - 2j
-
-
-def complex_factor(op: str, name: str, given: Any, dtype: Any) -> Any:
-    """The number of an argument that no attribute takes, for a result of this dtype.
-
-    Raises:
-        TypeError: it is a tensor that is not one complex number.
-        RuntimeError: it is complex and the dtype is real.
-    """
-    if isinstance(given, Tensor):
-        if given.ndim or given.requires_grad:
-            raise errors.ArgumentTypeError(
-                f"[{op}] {name} is wrong: got Tensor, expected number. Pass a number."
-            )
-        given = given.item()
-    if isinstance(given, complex) and not dtype.is_complex:
-        raise errors.OperationError(
-            f"[{op}] {name} does not fit: got a complex number for {dtype}, expected a real one. Cast the tensors "
-            "first."
-        )
-    return given
 
 
 def _common(*tensors: Any) -> Any:
@@ -57,7 +37,7 @@ def _common(*tensors: Any) -> Any:
 def _scaled(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def function(input: Any, other: Any, *, alpha: Any) -> Any:
         dtype = combine(input, other).dtype  # of tensors and numbers together
-        alpha = complex_factor(name, "alpha", alpha, dtype)
+        alpha = number_for(name, "alpha", alpha, dtype, complex_only=True)
         return combine(input, ops.mul(ops.to(other, dtype) if isinstance(other, Tensor) else other, alpha))
 
     return function
@@ -65,7 +45,7 @@ def _scaled(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]
 
 def _rsub(input: Any, other: Any, *, alpha: Any) -> Any:
     dtype = ops.sub(other, input).dtype
-    alpha = complex_factor("rsub", "alpha", alpha, dtype)
+    alpha = number_for("rsub", "alpha", alpha, dtype, complex_only=True)
     return ops.sub(other, ops.mul(ops.to(input, dtype), alpha))
 
 
@@ -120,8 +100,10 @@ def affine_complex(name: str) -> Callable[..., Any]:
 
     def function(input: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
         dtype = _common(input, a, b)
-        beta = complex_factor(name, "beta", beta, dtype)
-        alpha = complex_factor(name, "alpha", alpha, dtype)
+        beta = number_for(name, "beta", beta, dtype)
+        alpha = number_for(name, "alpha", alpha, dtype)
+        if not dtype.is_complex:
+            return getattr(ops, name)(input, a, b, beta=beta, alpha=alpha)
         found = ops.mul(getattr(ops, name)(input, a, b, beta=0), alpha)
         return found if beta == 0 else ops.add(ops.mul(input, beta), found)
 
@@ -182,7 +164,9 @@ baddbmm_complex = op(
 def _third(name: str, combine: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def function(input: Any, tensor1: Any, tensor2: Any, *, value: Any) -> Any:
         dtype = _common(input, tensor1, tensor2)
-        value = complex_factor(name, "value", value, dtype)
+        value = number_for(name, "value", value, dtype)
+        if not dtype.is_complex:
+            return getattr(ops, name)(input, tensor1, tensor2, value=value)
         return ops.add(input, ops.mul(combine(ops.to(tensor1, dtype), ops.to(tensor2, dtype)), value))
 
     return function
@@ -224,7 +208,7 @@ addcdiv_complex = op(
 
 
 def _filled(input: Any, index: Any, value: Any) -> Any:
-    value = complex_factor("scatter", "value", value, input.dtype)
+    value = number_for("scatter", "value", value, input.dtype)
     return ops.fill_tensor(ops.full_like(index, 0, dtype=input.dtype), value)
 
 

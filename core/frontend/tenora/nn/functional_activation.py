@@ -44,6 +44,11 @@ def is_whole(input: Tensor) -> bool:
     return not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == bool_)
 
 
+def _without_zero_imaginary(number: Any) -> Any:
+    """2 + 0j as the 2.0 that it can be compared as; anything else as it is, for the op to judge."""
+    return number.real if isinstance(number, complex) and not number.imag else number
+
+
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """min(max(x, 0), 6), element by element (Krizhevsky 2010).
 
@@ -177,6 +182,7 @@ def rrelu(
     >>> bool(((y > -0.75) & (y <= -0.25)).all())
     True
     """
+    lower, upper = _without_zero_imaginary(lower), _without_zero_imaginary(upper)
     if lower > upper:
         raise errors.OperationError(
             f"[rrelu] bounds: got lower {lower} above upper {upper}, expected lower <= upper."
@@ -290,6 +296,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
     >>> threshold(tenora.tensor([1.0, 2.0, 3.0]), 1.5, -1.0).tolist()
     [-1.0, 2.0, 3.0]
     """
+    threshold, value = _without_zero_imaginary(threshold), _without_zero_imaginary(value)
     if is_whole(input):
         kept = tenora_ops.gt(input, int(threshold))
         return _whole(input, tenora_ops.where(kept, input, int(value)), inplace)
@@ -317,6 +324,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     >>> softshrink(tenora.tensor([-2.0, 0.25, 1.0])).tolist()
     [-1.5, 0.0, 0.5]
     """
+    lambd = _without_zero_imaginary(lambd)
     if lambd < 0:
         raise errors.OperationError(
             f"[softshrink] lambd: got {lambd}, expected 0 or more. Pass its absolute value."
