@@ -26,8 +26,9 @@ NEVER = -1e30
 
 
 def _lengths(value: Any, name: str, count: int, most: int) -> list[int]:
-    found = [int(v) for v in value.tolist()]
-    if value.dtype.is_floating_point or value.ndim != 1 or len(found) != count:
+    whole = not (value.dtype.is_floating_point or value.dtype.is_complex or value.dtype == _engine.bool)
+    found = [int(v) for v in value.tolist()] if whole and value.ndim else []
+    if not whole or value.ndim != 1 or len(found) != count:
         raise errors.OperationError(
             f"[ctc_loss] {name}: got {value.dtype} of shape {list(value.shape)}, expected {count} integers, one for "
             "each sample."
@@ -42,6 +43,13 @@ def _lengths(value: Any, name: str, count: int, most: int) -> list[int]:
 
 def _labels(targets: Any, lengths: list[int], classes: int, blank: int) -> list[list[int]]:
     """The label sequence of each sample, from a padded table or one long row."""
+    if targets.dtype.is_complex:
+        raise errors.OperationError(
+            f"[ctc_loss] wrong dtype of targets: got {targets.dtype}, expected whole numbers. "
+            "Cast with .to(tenora.int64)."
+        )
+    if targets.dtype.is_floating_point:
+        targets = ops.to(targets, _engine.int64)
     if targets.ndim == 2:
         rows = [row[:length] for row, length in zip(targets.tolist(), lengths, strict=True)]
     elif targets.ndim == 1:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import tenora_ops
 from tenora_dispatch import errors
-from tenora_engine import Tensor, int64
+from tenora_engine import Tensor, int64, uint8
 
 from ..creation import tensor
 
@@ -217,6 +217,18 @@ def binary_cross_entropy(
     """
     reduction = _reduction(size_average, reduce, reduction)
     _check_sizes("binary_cross_entropy", input, target)
+    if target.dtype != input.dtype:
+        raise errors.OperationError(
+            f"[binary_cross_entropy] operands have different dtypes: got {input.dtype} and target {target.dtype}, "
+            "expected one dtype. Cast target with .to(input.dtype)."
+        )
+    if not input.dtype.is_floating_point:
+        raise errors.NotImplementedOperationError(
+            f"[binary_cross_entropy] dtype not supported: got {input.dtype}, expected a floating type. Cast both with "
+            ".to(tenora.float32)."
+        )
+    if weight is not None and weight.dtype != input.dtype and not weight.dtype.is_complex:
+        weight = tenora_ops.cast(weight, input.dtype)
     _check_unit("binary_cross_entropy", "input", input)
     _check_unit("binary_cross_entropy", "target", target)
     return tenora_ops.binary_cross_entropy(input, target, weight, reduction)
@@ -441,6 +453,36 @@ def ctc_loss(
     return tenora_ops.ctc_loss(log_probs, targets, frames, labels, blank, reduction, zero_infinity)
 
 
+def _class_numbers(input: Tensor, target: Tensor) -> Tensor:
+    """uint8 as the int64 that kernels read; PyTorch has it for rows of classes alone."""
+    return tenora_ops.cast(target, int64) if target.dtype == uint8 and input.ndim <= 2 else target
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """-weight[target] input[target] for log-probabilities `input`, its mean over the weights, its sum or the list.
+
+    `input` (N, C, ...) or (C); `target` int64 (N, ...), uint8 too for (N, C) and (C); `weight` (C). ValueError where
+    the sizes differ, RuntimeError for other dtypes of `target`, IndexError for a class that does not exist.
+
+    >>> import tenora
+    >>> nll_loss(tenora.tensor([[-1.0, -2.0], [-3.0, -4.0]]), tenora.tensor([1, 0])).item()
+    2.5
+    """
+    if size_average is not None or reduce is not None:
+        reduction = _reduction(size_average, reduce, reduction)
+    if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
+        _need_tensors("nll_loss", input=input, target=target)
+    return tenora_ops.nll_loss(input, _class_numbers(input, target), weight, ignore_index, reduction)
+
+
 def cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -478,6 +520,12 @@ def cross_entropy(
                 "one. Give probabilities a weight of 0 instead."
             )
         return tenora_ops.cross_entropy_probabilities(input, target, weight, reduction, label_smoothing)
+    if target.shape == input.shape:
+        raise errors.OperationError(
+            f"[cross_entropy] wrong dtype of target: got {target.dtype} in the shape of input, {list(input.shape)}, "
+            "expected probabilities, which are floating. Cast target, or give one class per row."
+        )
+    target = _class_numbers(input, target)
     if label_smoothing:
         return tenora_ops.cross_entropy_smooth(
             input, target, weight, ignore_index, reduction, label_smoothing
@@ -496,6 +544,7 @@ __all__ = [
     "l1_loss",
     "mse_loss",
     "multi_margin_loss",
+    "nll_loss",
     "smooth_l1_loss",
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",

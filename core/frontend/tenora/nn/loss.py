@@ -93,7 +93,9 @@ class NLLLoss(WeightedLoss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
-        return tenora_ops.nll_loss(input, target, self.weight, self.ignore_index, self.reduction)
+        return functional.nll_loss(
+            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
+        )
 
 
 class CrossEntropyLoss(WeightedLoss):
