@@ -24,7 +24,15 @@ from tenora_ops.record import Formula, Record, record
 
 #: What a schema type wants of a number, and the instruction that converts to it.
 CONVERSIONS = {"int": "as_int", "float": "as_float", "real": "as_float", "Scalar": "as_scalar"}
-TYPES = {"int": "int", "float": "float", "real": "float", "bool": "int", "Scalar": "scalar", "int[]": "span", "dtype": "dtype"}
+TYPES = {
+    "int": "int",
+    "float": "float",
+    "real": "float",
+    "bool": "int",
+    "Scalar": "scalar",
+    "int[]": "span",
+    "dtype": "dtype",
+}
 
 
 class Trace:
