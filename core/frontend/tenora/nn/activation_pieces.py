@@ -12,6 +12,7 @@ from .. import creation
 from . import functional, init
 from .module import Module
 from .parameter import Parameter
+from .sizes import need_sizes
 
 
 class _Inplace(Module):
@@ -467,6 +468,7 @@ class PReLU(Module):
         self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
+        need_sizes(self, num_parameters=num_parameters)
         self.num_parameters = num_parameters
         self.init = init
         self.weight = Parameter(creation.empty((num_parameters,), device=device, dtype=dtype))

@@ -12,6 +12,7 @@ from tenora_engine import Tensor
 from .container import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
+from .sizes import need_sizes
 
 
 class ASMoutput(NamedTuple):
@@ -48,8 +49,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        cutoffs = list(cutoffs)
-        fitting = all(int(cutoff) == cutoff and 0 < cutoff < n_classes for cutoff in cutoffs)
+        need_sizes(self, in_features=in_features, n_classes=n_classes)
+        try:
+            cutoffs = list(cutoffs)
+            fitting = all(int(cutoff) == cutoff and 0 < cutoff < n_classes for cutoff in cutoffs)
+        except (TypeError, ValueError):  # not numbers
+            fitting = False
         if not cutoffs or not fitting or cutoffs != sorted(set(cutoffs)):
             raise errors.ArgumentValueError(
                 f"[AdaptiveLogSoftmaxWithLoss] cutoffs: got {cutoffs}, expected rising whole numbers from 1 to "

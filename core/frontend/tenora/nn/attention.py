@@ -12,6 +12,7 @@ from . import functional, init
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
+from .sizes import need_sizes
 
 
 class NonDynamicallyQuantizableLinear(Linear):
@@ -53,6 +54,8 @@ class MultiheadAttention(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
+        need_sizes(self, None, embed_dim=embed_dim, num_heads=num_heads)
+        need_sizes(self, kdim=embed_dim if kdim is None else kdim, vdim=embed_dim if vdim is None else vdim)
         if embed_dim <= 0 or num_heads <= 0:
             raise errors.ArgumentValueError(
                 f"[MultiheadAttention] sizes: got embed_dim {embed_dim}, num_heads {num_heads}, expected more than 0."

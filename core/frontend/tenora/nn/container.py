@@ -6,12 +6,34 @@ import itertools
 import operator
 import warnings
 from collections import OrderedDict
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sized, ValuesView
 from typing import Any, Self, overload
 
 from tenora_dispatch import errors
 
 from .module import Module
+
+
+def position_in(container: Sized, index: Any, beyond: int = 0) -> int:
+    """An index of `container`, counted from the front; `beyond` more than it has are allowed.
+
+    Raises:
+        IndexError: the container has no such place.
+        TypeError: the index is no whole number.
+    """
+    name, size = type(container).__name__, len(container)
+    try:
+        position = operator.index(index)
+    except TypeError:
+        raise errors.ArgumentTypeError(
+            f"[{name}] index: got {index!r}, expected a whole number. Pass the number of the place."
+        ) from None
+    if not -size <= position < size + beyond:
+        room = f"{-size} to {size - 1 + beyond}" if size + beyond else "none: it is empty"
+        raise errors.IndexRangeError(
+            f"[{name}] index: got {position}, expected {room}. Pass an index that the container has."
+        )
+    return position + size if position < 0 else position
 
 
 class _Indexed(Module):
@@ -21,13 +43,7 @@ class _Indexed(Module):
         return list(self._modules.values())
 
     def _position(self, index: int, beyond: int = 0) -> int:
-        position = operator.index(index)
-        if not -len(self) <= position < len(self) + beyond:
-            raise errors.IndexRangeError(
-                f"[{type(self).__name__}] index: got {position}, expected {-len(self)} to {len(self) - 1 + beyond}."
-                " Pass an index that the container has."
-            )
-        return position + len(self) if position < 0 else position
+        return position_in(self, index, beyond)
 
     def _name(self, index: int) -> str:
         return list(self._modules)[self._position(index)]
@@ -70,6 +86,8 @@ class _Indexed(Module):
                 f"[{type(self).__name__}] insert: got {type(module).__name__}, expected a Module. Pass a Module."
             )
         modules = self._values()
+        if not hasattr(index, "__index__"):
+            position_in(self, index)  # says what is wrong
         modules.insert(index, module)
         self._renumber(modules)
 
@@ -86,6 +104,14 @@ class _Indexed(Module):
         module = self._values()[self._position(key)]
         del self[key]
         return module
+
+
+def _need_modules(container: Module, modules: object) -> None:
+    if not isinstance(modules, Iterable):
+        raise errors.ArgumentTypeError(
+            f"[{type(container).__name__}] extend: got {type(modules).__name__}, expected an iterable. "
+            "Wrap it in a list."
+        )
 
 
 class Sequential(_Indexed):
@@ -184,6 +210,7 @@ class Sequential(_Indexed):
           (1): ReLU()
         )
         """
+        _need_modules(self, sequential)
         for module in sequential:
             self.append(module)
         return self
@@ -252,10 +279,7 @@ class ModuleList(_Indexed):
           (1): Tanh()
         )
         """
-        if not isinstance(modules, Iterable):
-            raise errors.ArgumentTypeError(
-                f"[ModuleList] extend: got {type(modules).__name__}, expected an iterable. Wrap it in a list."
-            )
+        _need_modules(self, modules)
         for module in list(modules):
             self.append(module)
         return self

@@ -13,7 +13,7 @@ from .. import creation
 from . import functional, init
 from .module import Module
 from .parameter import Parameter
-from .sizes import Sizes, per_dim
+from .sizes import Sizes, need_sizes, need_windows, per_dim
 
 
 class _Conv(Module):
@@ -41,6 +41,11 @@ class _Conv(Module):
         dtype: Any,
     ) -> None:
         super().__init__()
+        need_sizes(self, in_channels=in_channels, out_channels=out_channels)
+        need_windows(self, self.dims, 1, kernel_size=kernel_size, stride=stride, dilation=dilation)
+        need_windows(self, self.dims, 0, output_padding=output_padding)
+        if not isinstance(padding, str):
+            need_windows(self, self.dims, 0, padding=padding)
         self._check(in_channels, out_channels, groups, padding, stride, padding_mode)
         self.in_channels = in_channels
         self.out_channels = out_channels
@@ -66,6 +71,7 @@ class _Conv(Module):
         self, in_channels: int, out_channels: int, groups: int, padding: Any, stride: Any, padding_mode: str
     ) -> None:
         name = type(self).__name__
+        need_sizes(self, None, groups=groups)
         if groups <= 0 or in_channels % groups or out_channels % groups:
             raise errors.ArgumentValueError(
                 f"[{name}] groups: got {groups} for {in_channels} and {out_channels} channels, expected a common "

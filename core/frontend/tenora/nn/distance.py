@@ -13,6 +13,7 @@ from .. import creation
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .sizes import need_sizes
 
 
 class CosineSimilarity(Module):
@@ -81,6 +82,8 @@ class Bilinear(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
+        need_sizes(self, in2_features=in2_features, out_features=out_features)
+        need_sizes(self, None, in1_features=in1_features)
         if in1_features <= 0:
             raise errors.ArgumentValueError(
                 f"[Bilinear] in1_features: got {in1_features}, expected more than 0. Choose a positive size."

@@ -11,6 +11,7 @@ from .. import creation
 from . import functional, init
 from .module import Module
 from .parameter import Parameter
+from .sizes import need_sizes
 
 
 class _Table(Module):
@@ -30,9 +31,11 @@ class _Table(Module):
     ) -> None:
         super().__init__()
         name = type(self).__name__
+        need_sizes(self, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
         if padding_idx is not None:
+            need_sizes(self, None, padding_idx=padding_idx)
             if not -num_embeddings <= padding_idx < num_embeddings:
                 raise AssertionError(
                     f"[{name}] padding_idx: got {padding_idx}, expected a row of {num_embeddings}."

@@ -9,7 +9,7 @@ from tenora_ops.checks import need_size_or_ratio
 
 from . import functional
 from .module import Module
-from .sizes import Sizes
+from .sizes import Sizes, need_windows
 
 
 class _FractionalMaxPool(Module):
@@ -26,6 +26,9 @@ class _FractionalMaxPool(Module):
     ) -> None:
         super().__init__()
         need_size_or_ratio(type(self).__name__, output_size, output_ratio)
+        need_windows(self, self.dims, 1, kernel_size=kernel_size)
+        if output_size is not None:
+            need_windows(self, self.dims, 0, output_size=output_size)
         self.kernel_size = kernel_size
         self.output_size = output_size
         self.output_ratio = output_ratio

@@ -28,7 +28,7 @@ from .normalisation import (
     _InstanceNorm,
 )
 from .parameter import UninitializedBuffer, UninitializedParameter, is_lazy
-from .sizes import Sizes
+from .sizes import Sizes, need_sizes
 
 
 class LazyModuleMixin(Module):
@@ -104,6 +104,7 @@ class LazyLinear(LazyModuleMixin, Linear):
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
+        need_sizes(self, out_features=out_features)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
         if bias:
@@ -143,6 +144,7 @@ class _LazyConv(LazyModuleMixin):
         self, out_channels: int, kernel_size: Sizes, bias: bool, device: Any, dtype: Any, **where: Any
     ) -> None:
         super().__init__(0, 0, kernel_size, bias=False, **where)
+        need_sizes(self, out_channels=out_channels)
         self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
         if bias:

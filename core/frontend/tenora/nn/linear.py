@@ -14,6 +14,7 @@ from .. import creation
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .sizes import need_sizes
 
 
 class Identity(Module):
@@ -51,6 +52,7 @@ class Linear(Module):
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
+        need_sizes(self, in_features=in_features, out_features=out_features)
         self.in_features = in_features
         self.out_features = out_features
         self.weight = Parameter(creation.empty((out_features, in_features), device=device, dtype=dtype))
@@ -124,10 +126,11 @@ class Unflatten(Module):
 
     def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
         super().__init__()
-        if not isinstance(dim, int) or not all(isinstance(size, int) for size in unflattened_size):
+        sizes = unflattened_size if isinstance(unflattened_size, Sequence) else (None,)
+        if not isinstance(dim, int) or not all(isinstance(size, int) for size in sizes):
             raise errors.ArgumentTypeError(
-                f"[Unflatten] got dim {dim!r} and sizes {unflattened_size!r}, expected whole numbers: tensors have no "
-                "names of dims. Pass the number of the dim."
+                f"[Unflatten] dim and unflattened_size: got {dim!r} and {unflattened_size!r}, expected a whole number "
+                "and a sequence of them: tensors have no names of dims. Pass the number of the dim."
             )
         self.dim = dim
         self.unflattened_size = unflattened_size

@@ -10,6 +10,7 @@ from tenora_engine import Tensor
 from .functional_linear import LinearCrossEntropyOptions, linear_cross_entropy
 from .linear import Linear
 from .loss import WeightedLoss
+from .sizes import need_sizes
 
 
 class LinearCrossEntropyLoss(WeightedLoss):
@@ -39,6 +40,7 @@ class LinearCrossEntropyLoss(WeightedLoss):
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__(weight, reduction=reduction)
+        need_sizes(self, in_features=in_features, num_classes=num_classes)
         self.in_features = in_features
         self.num_classes = num_classes
         self.out_features = tuple(out_features)

@@ -94,6 +94,19 @@ class SetByInit:
         raise hooks.not_ready(module, "a use")
 
 
+def _described(thing: object) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else type(thing).__name__
+
+
+def _remedy(thing: object) -> str:
+    """What to do with what is no module."""
+    if isinstance(thing, type):
+        return f"Pass an instance, {thing.__name__}(...)."
+    if isinstance(thing, (list, tuple)):
+        return "Pass its modules one by one: *modules."
+    return "Pass a Module."
+
+
 class Registry:
     """The part of `Module` that registers members."""
 
@@ -224,7 +237,7 @@ class Registry:
         """
         if module is not None and not isinstance(module, Registry):
             raise errors.ArgumentTypeError(
-                f"[add_module] {name}: got {type(module).__name__}, expected a Module or None. Pass a Module."
+                f"[add_module] {name}: got {_described(module)}, expected a Module or None. {_remedy(module)}"
             )
         self._check_name(name, "_module_names")
         self._modules[name] = hooks.registered(hooks.module_registration_hooks, self, name, module)

@@ -13,6 +13,7 @@ from .. import creation
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .sizes import need_sizes, per_dim
 
 
 def _learnt(module: Module, name: str, shape: tuple[int, ...], wanted: bool, device: Any, dtype: Any) -> None:
@@ -51,6 +52,8 @@ class _Statistics(Module):
         bias: bool,
     ) -> None:
         super().__init__()
+        if affine or track_running_stats:  # else nothing is made of it
+            need_sizes(self, num_features=num_features)
         self.num_features = num_features
         self.eps = eps
         self.momentum = momentum
@@ -303,6 +306,8 @@ class GroupNorm(Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
+        need_sizes(self, num_channels=num_channels)
+        need_sizes(self, 1, num_groups=num_groups)
         if num_channels % num_groups:
             raise errors.ArgumentValueError(
                 f"[GroupNorm] num_groups: got {num_groups}, expected a divisor of num_channels {num_channels}."
@@ -339,8 +344,11 @@ class GroupNorm(Module):
         )
 
 
-def _sizes(normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
-    return (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+def _sizes(layer: Module, normalized_shape: int | Sequence[int]) -> tuple[int, ...]:
+    sizes = per_dim(normalized_shape, 1)
+    for size in sizes:
+        need_sizes(layer, normalized_shape=size)
+    return sizes
 
 
 class LayerNorm(Module):
@@ -367,7 +375,7 @@ class LayerNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _sizes(normalized_shape)
+        self.normalized_shape = _sizes(self, normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         _learnt(self, "weight", self.normalized_shape, elementwise_affine, device, dtype)
@@ -419,7 +427,7 @@ class RMSNorm(Module):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = _sizes(normalized_shape)
+        self.normalized_shape = _sizes(self, normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
         _learnt(self, "weight", self.normalized_shape, elementwise_affine, device, dtype)
@@ -449,6 +457,7 @@ class RMSNorm(Module):
 class _AcrossChannels(Module):
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__()
+        need_sizes(self, 1, size=size)
         self.size = size
         self.alpha = alpha
         self.beta = beta

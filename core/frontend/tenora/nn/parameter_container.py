@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, KeysView, Mapping
 from typing import Any, Self
@@ -10,7 +9,7 @@ from typing import Any, Self
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .container import pairs
+from .container import pairs, position_in
 from .module import Module
 from .module_members import SetByInit
 from .parameter import Parameter
@@ -59,13 +58,7 @@ class ParameterList(_NotCalled):
             self.extend(values)
 
     def _position(self, index: int) -> int:
-        position = operator.index(index)
-        if not -len(self) <= position < len(self):
-            raise errors.IndexRangeError(
-                f"[ParameterList] index: got {position}, expected {-len(self)} to {len(self) - 1}. "
-                "Pass an index that the list has."
-            )
-        return position % len(self)
+        return position_in(self, index)
 
     def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from tenora_engine import Tensor
 
 from . import functional
 from .module import Module
-from .sizes import Sizes, per_dim
+from .sizes import Sizes, need_windows, per_dim
+
+
+def _need_windows(layer: Any, kernel_size: Any, stride: Any, padding: Any = 0) -> None:
+    need_windows(layer, layer.dims, 1, kernel_size=kernel_size)
+    if stride is not None:  # else it is kernel_size
+        need_windows(layer, layer.dims, 1, stride=stride)
+    need_windows(layer, layer.dims, 0, padding=padding)
+
+
+def _need_output_size(layer: Any, output_size: Any) -> None:
+    """One number or one per dim; None in its place keeps a dim's size."""
+    one = output_size if isinstance(output_size, Iterable) else (output_size,)
+    need_windows(layer, layer.dims, 0, output_size=[0 if size is None else size for size in one])
 
 
 class _MaxPool(Module):
@@ -24,6 +38,8 @@ class _MaxPool(Module):
         ceil_mode: bool = False,
     ) -> None:
         super().__init__()
+        _need_windows(self, kernel_size, stride, padding)
+        need_windows(self, self.dims, 1, dilation=dilation)
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
         self.padding = padding
@@ -89,6 +105,7 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
+        _need_windows(self, kernel_size, stride, padding)
         self.kernel_size = per_dim(kernel_size, self.dims)
         self.stride = per_dim(kernel_size if stride is None else stride, self.dims)
         self.padding = per_dim(padding, self.dims)
@@ -158,6 +175,8 @@ class AvgPool1d(Module):
     [[[2.0, 1.0]]]
     """
 
+    dims: ClassVar[int] = 1
+
     def __init__(
         self,
         kernel_size: Sizes,
@@ -167,6 +186,7 @@ class AvgPool1d(Module):
         count_include_pad: bool = True,
     ) -> None:
         super().__init__()
+        _need_windows(self, kernel_size, stride, padding)
         self.kernel_size = per_dim(kernel_size, 1)
         self.stride = self.kernel_size if stride is None else per_dim(stride, 1)
         self.padding = per_dim(padding, 1)
@@ -197,6 +217,7 @@ class _AvgPool(Module):
         divisor_override: int | None = None,
     ) -> None:
         super().__init__()
+        _need_windows(self, kernel_size, stride, padding)
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
         self.padding = padding
@@ -251,6 +272,7 @@ class _LPPool(Module):
         self, norm_type: float, kernel_size: Sizes, stride: Sizes | None = None, ceil_mode: bool = False
     ) -> None:
         super().__init__()
+        _need_windows(self, kernel_size, stride)
         self.norm_type = norm_type
         self.kernel_size = kernel_size
         self.stride = stride
@@ -314,6 +336,7 @@ class _AdaptiveAvgPool(Module):
 
     def __init__(self, output_size: Any) -> None:
         super().__init__()
+        _need_output_size(self, output_size)
         self.output_size = output_size
 
     def forward(self, input: Tensor) -> Tensor:
@@ -370,6 +393,7 @@ class _AdaptiveMaxPool(Module):
 
     def __init__(self, output_size: Any, return_indices: bool = False) -> None:
         super().__init__()
+        _need_output_size(self, output_size)
         self.output_size = output_size
         self.return_indices = return_indices
 

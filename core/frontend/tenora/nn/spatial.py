@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .functional_padding import pad as pad_around
 from .module import Module
-from .sizes import Sizes, per_dim
+from .sizes import Sizes, need_sizes, need_windows, per_dim
 
 
 class _Pad(Module):
@@ -21,6 +22,8 @@ class _Pad(Module):
     def __init__(self, padding: Sizes) -> None:
         super().__init__()
         self.padding = per_dim(padding, 2 * self.dims)
+        for amount in self.padding:
+            need_sizes(self, None, padding=amount)
 
     def forward(self, input: Tensor) -> Tensor:
         """Pads the last dims of `input`."""
@@ -280,11 +283,19 @@ class Upsample(Module):
         recompute_scale_factor: bool | None = None,
     ) -> None:
         super().__init__()
+        for number in () if size is None else per_dim(size, 1):
+            need_sizes(self, 1, size=number)
         self.size = size
-        if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
-        else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
+        try:
+            if isinstance(scale_factor, tuple):
+                self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
+            else:
+                self.scale_factor = float(scale_factor) if scale_factor else None
+        except (TypeError, ValueError):
+            raise errors.ArgumentTypeError(
+                f"[{type(self).__name__}] scale_factor: got {scale_factor!r}, expected a number or a tuple of them. "
+                "Pass numbers."
+            ) from None
         self.mode = mode
         self.align_corners = align_corners
         self.recompute_scale_factor = recompute_scale_factor
@@ -343,6 +354,7 @@ class PixelShuffle(Module):
 
     def __init__(self, upscale_factor: int) -> None:
         super().__init__()
+        need_sizes(self, 1, upscale_factor=upscale_factor)
         self.upscale_factor = upscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
@@ -366,6 +378,7 @@ class PixelUnshuffle(Module):
 
     def __init__(self, downscale_factor: int) -> None:
         super().__init__()
+        need_sizes(self, 1, downscale_factor=downscale_factor)
         self.downscale_factor = downscale_factor
 
     def forward(self, input: Tensor) -> Tensor:
@@ -389,6 +402,7 @@ class ChannelShuffle(Module):
 
     def __init__(self, groups: int) -> None:
         super().__init__()
+        need_sizes(self, 1, groups=groups)
         self.groups = groups
 
     def forward(self, input: Tensor) -> Tensor:
@@ -414,6 +428,8 @@ class Unfold(Module):
         self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
     ) -> None:
         super().__init__()
+        need_windows(self, 2, 1, kernel_size=kernel_size, dilation=dilation, stride=stride)
+        need_windows(self, 2, 0, padding=padding)
         self.kernel_size = kernel_size
         self.dilation = dilation
         self.padding = padding
@@ -448,7 +464,10 @@ class Fold(Module):
         stride: Sizes = 1,
     ) -> None:
         super().__init__()
+        need_windows(self, 2, 1, output_size=output_size)
         self.output_size = output_size
+        need_windows(self, 2, 1, kernel_size=kernel_size, dilation=dilation, stride=stride)
+        need_windows(self, 2, 0, padding=padding)
         self.kernel_size = kernel_size
         self.dilation = dilation
         self.padding = padding
