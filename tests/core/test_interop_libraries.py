@@ -145,9 +145,17 @@ def test_gradients_are_refused_by_name() -> None:
     assert ".detach()" in str(caught.value.__cause__)
 
 
-def test_bfloat16_after_float() -> None:
+def test_bfloat16_is_taken_as_float32() -> None:
+    """Nobody's `numeric` includes NumPy's outside dtypes; Pillow takes memory as it is and is told what to do."""
     x = tenora.tensor(SQUARE, dtype=tenora.bfloat16)
+    model = sklearn.linear_model.LinearRegression().fit(x, x[:, 0])
+    np.testing.assert_allclose(model.predict(x), [1.0, 3.0], rtol=1e-5)
+    assert sklearn.metrics.accuracy_score(x[0] > 1, x[0] > 1) == 1.0
+    assert sklearn.metrics.mean_squared_error(x, x) == 0.0
+    assert scipy.stats.describe(x).mean.tolist() == [2.0, 3.5]
+    assert scipy.linalg.inv(x).shape == pandas.DataFrame(x).describe().loc[["min", "max"]].shape == (2, 2)
+    assert pixels(lambda make: plt.plot(make(SQUARE)), lambda a: x) == pixels(
+        lambda make: plt.plot(make(SQUARE)), lambda a: a
+    )
     with pytest.raises(AttributeError, match=r"\.float\(\)"):
         Image.fromarray(x)
-    assert pandas.DataFrame(x.float()).shape == (2, 2)
-    assert scipy.linalg.inv(x.float()).shape == (2, 2)

@@ -122,9 +122,18 @@ def test_interface_shares_memory() -> None:
     assert x.t().tobytes() == np.arange(6, dtype=np.float32).reshape(2, 3).T.tobytes()
 
 
-def test_bfloat16_says_what_to_do() -> None:
+def test_bfloat16_comes_as_float32_where_libraries_ask() -> None:
+    """They know NumPy's dtypes only; `numpy()` is exact, shares the memory, and asks for no library's consent."""
     x = tenora.tensor([1.5, 2.0], dtype=tenora.bfloat16)
-    assert np.asarray(x).dtype == ml_dtypes.bfloat16
+    assert np.asarray(x).dtype == np.array(x).dtype == np.float32 and np.asarray(x).tolist() == [1.5, 2.0]
+    assert np.asarray(x, dtype="f8").dtype == np.float64
+    assert np.asarray(x, dtype=ml_dtypes.bfloat16).dtype == ml_dtypes.bfloat16
+    assert x.numpy().dtype == ml_dtypes.bfloat16
+    x.numpy()[0] = 3.0
+    assert x.tolist() == [3.0, 2.0]
+    with pytest.raises(
+        ValueError, match=r"^\[__array__\] .*: got copy=False, expected None or True.*numpy\(\)"
+    ):
+        np.asarray(x, copy=False)
     with pytest.raises(AttributeError, match=r"\.float\(\)"):
         _ = x.__array_interface__
-    assert np.asarray(x.float()).tolist() == [1.5, 2.0]

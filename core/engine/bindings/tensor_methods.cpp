@@ -84,6 +84,7 @@ PyObject* numpy(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 // NumPy's protocol: `dtype` converts, `copy` True must copy, False must not, None may.
+// Libraries that ask know NumPy's own dtypes: bfloat16 comes as float32, and as it is only from numpy().
 PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
     PyObject *dtype = Py_None, *copy = Py_None;
     static const char* names[] = {"dtype", "copy", nullptr};
@@ -93,15 +94,19 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
     return guarded([&] {
         refuse_tracked(impl_of(self), "__array__");
         PyRef shared = own(ndarray_of(impl_of(self), true));
-        if (dtype == Py_None && copy != Py_True) return shared.release();
+        const bool foreign = dtype == Py_None && impl_of(self)->dtype == DType::BF16;
+        if (dtype == Py_None && copy != Py_True && !foreign) return shared.release();
         PyRef method = own(PyObject_GetAttrString(shared.get(), "astype"));
-        PyRef own_dtype = own(PyObject_GetAttrString(shared.get(), "dtype"));
+        PyRef own_dtype =
+            own(foreign ? PyUnicode_FromString("float32") : PyObject_GetAttrString(shared.get(), "dtype"));
         PyRef wanted = dtype == Py_None ? own_dtype : PyRef::borrow(dtype);
         PyRef positional = own(PyTuple_Pack(1, wanted.get()));
         PyRef kw = own(Py_BuildValue("{s:O}", "copy", copy == Py_True ? Py_True : Py_False));
         PyRef result = own(PyObject_Call(method.get(), positional.get(), kw.get()));
         if (copy == Py_False && result.get() != shared.get()) {
-            raise(PyExc_ValueError, "[__array__] this conversion needs a copy, which copy=False forbids.");
+            raise(PyExc_ValueError,
+                  "[__array__] this conversion needs a copy: got copy=False, expected None or True. Leave copy "
+                  "out, or take .numpy(), which shares the memory.");
         }
         return result.release();
     });

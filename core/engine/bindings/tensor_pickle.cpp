@@ -110,7 +110,7 @@ PyObject* tensor_reduce_ex(PyObject* self, PyObject*) {
         PyRef args = own(Py_BuildValue("(OOOOLOOOO)", reinterpret_cast<PyObject*>(Py_TYPE(self)),
                                        g.storage.get(), g.shape.get(), g.strides.get(),
                                        static_cast<long long>(g.offset), dtype_object(t->dtype), device.get(),
-                                       t->requires_grad ? Py_True : Py_False, attributes.get()));
+                                       tracked(t) ? Py_True : Py_False, attributes.get()));
         return check(PyTuple_Pack(2, function.get(), args.get()));
     });
 }
@@ -168,7 +168,7 @@ PyObject* tensor_copy(PyObject* self, PyObject*) {
     return guarded([&] {
         TensorRef t(impl_of(self));
         PyRef copy = own(window_like(Py_TYPE(self), t.get(), t->storage));
-        if (t->requires_grad) set_requires_grad(impl_of(copy.get()), true);
+        if (tracked(t.get())) set_requires_grad(impl_of(copy.get()), true);
         copy_attributes(self, copy.get(), nullptr);
         track_if_needed(copy.get());
         return copy.release();
