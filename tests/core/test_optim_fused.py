@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from engine_fixtures import installed
-from optim_training import CASES, give_gradients, parameters, train
+from optim_training import CASES, ELEMENTWISE, give_gradients, parameters, train
 
 import tenora
 from tenora_engine import _engine
@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(
     "cpu_mkl" not in installed("cpu"), reason="needs a native backend: install tenora-cpu-mkl"
 )
 
-FUSED = [case for case in CASES if not case.startswith("adafactor")]
 # Roundings in float64 and float32; half types are rounded once by kernels, and after each op by composites.
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5, "bfloat16": 0.1}
 
@@ -34,7 +33,7 @@ def trained(case: str, dtype: str) -> list[np.ndarray[Any, Any]]:
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
-@pytest.mark.parametrize("case", FUSED)
+@pytest.mark.parametrize("case", ELEMENTWISE)
 def test_the_same_numbers_either_way(case: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fused = trained(case, dtype)
     monkeypatch.setattr(_engine, "run_step", lambda *arguments: False)
@@ -44,7 +43,7 @@ def test_the_same_numbers_either_way(case: str, dtype: str, monkeypatch: pytest.
         assert np.abs(a - b).max(initial=0) <= TOLERANCE[dtype] * scale
 
 
-@pytest.mark.parametrize("case", FUSED)
+@pytest.mark.parametrize("case", ELEMENTWISE)
 def test_one_call_takes_all_parameters(case: str) -> None:
     """Of all shapes, and no composite runs beside it."""
     method, options = CASES[case]
@@ -60,7 +59,7 @@ def test_one_call_takes_all_parameters(case: str) -> None:
 
 
 @pytest.mark.oracle
-@pytest.mark.parametrize("case", FUSED)
+@pytest.mark.parametrize("case", ELEMENTWISE)
 def test_nan_reaches_what_it_reaches_in_pytorch(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One element, and for Rprop, which reads signs, none."""
     method, options = CASES[case]

@@ -6,9 +6,21 @@ from typing import Any
 
 import pytest
 import torch
-from optim_training import CASES, assert_same, give_gradients, parameters, train
+from optim_training import (
+    CASES,
+    ELEMENTWISE,
+    assert_same,
+    double_directions,
+    give_gradients,
+    parameters,
+    shapes_for,
+    train,
+)
 
 import tenora
+
+__all__ = ["double_directions"]
+pytestmark = pytest.mark.usefixtures("double_directions")
 
 
 def pair(case: str, dtype: str = "float64", **more: Any) -> list[tuple[Any, list[Any], Any]]:
@@ -16,7 +28,7 @@ def pair(case: str, dtype: str = "float64", **more: Any) -> list[tuple[Any, list
     method, options = CASES[case]
     found = []
     for f in (tenora, torch):
-        params = parameters(f, dtype)
+        params = parameters(f, dtype, shapes_for(method))
         own = {name: value(f) if callable(value) else value for name, value in more.items()}
         found.append((f, params, getattr(f.optim, method)(params, **{**options, **own})))
     return found
@@ -72,10 +84,7 @@ def test_infinite_gradients_with_momentum(nesterov: bool, backend: str) -> None:
     assert found[0] == found[1]
 
 
-COMPLEX = [case for case in CASES if not case.startswith("adafactor")]
-
-
-@pytest.mark.parametrize("case", COMPLEX)
+@pytest.mark.parametrize("case", ELEMENTWISE)
 def test_complex_parameters(case: str, backend: str) -> None:
     """Both parts are parameters of their own, as in PyTorch."""
     (_, ours, _), (_, theirs, _) = both = pair(case, "complex128")
@@ -113,7 +122,7 @@ def test_parameters_without_gradient_are_skipped(case: str, backend: str) -> Non
 def test_groups_have_options_of_their_own(method: str) -> None:
     results = []
     for f in (tenora, torch):
-        params = parameters(f)
+        params = parameters(f, shapes=shapes_for(method))
         groups = [{"params": params[:2]}, {"params": params[2:4], "lr": 0.05}]
         optimizer = getattr(f.optim, method)(groups, lr=0.01)
         train(f, optimizer, params[:4], 5)

@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from optim_training import CASES, assert_same, carried, parameters, train
+from optim_training import (
+    CASES,
+    assert_same,
+    carried,
+    double_directions,
+    parameters,
+    shapes_for,
+    train,
+)
 
 import tenora
+
+__all__ = ["double_directions"]
 
 # One case a method and layout of its state.
 STATES = [
@@ -25,13 +35,13 @@ STATES = [
         "adamax",
         "nadam",
     ],
-    *["radam", "asgd averaging", "rprop", "adafactor"],
+    *["radam", "asgd averaging", "rprop", "adafactor", "muon"],
 ]
 
 
 def made(f: Any, case: str) -> tuple[list[Any], Any]:
     method, options = CASES[case]
-    params = parameters(f)
+    params = parameters(f, shapes=shapes_for(method))
     return params, getattr(f.optim, method)(params, **options)
 
 
@@ -60,6 +70,7 @@ def test_both_write_the_same_dictionary(case: str) -> None:
     assert shapes(ours) == shapes(theirs)
 
 
+@pytest.mark.usefixtures("double_directions")
 @pytest.mark.parametrize("case", STATES)
 def test_a_state_of_pytorch_goes_on_here(case: str, backend: str) -> None:
     theirs, optimizer = made(torch, case)
@@ -72,6 +83,7 @@ def test_a_state_of_pytorch_goes_on_here(case: str, backend: str) -> None:
     assert_same(ours, theirs)
 
 
+@pytest.mark.usefixtures("double_directions")
 @pytest.mark.parametrize("case", STATES)
 def test_a_state_of_ours_goes_on_in_pytorch(case: str) -> None:
     ours, optimizer = made(tenora, case)

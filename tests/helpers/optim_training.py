@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
+import torch
+
+import tenora
+from tenora.optim import muon
 
 SHAPES = ((8, 6), (8,), (4, 8), (4,), ())
+#: For Muon, which takes no others.
+MATRICES = ((6, 4), (3, 5), (4, 4), (1, 3), (2, 1))
 
 #: Name, method, options: what every optimizer is tried with.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -52,7 +59,33 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "adafactor": ("Adafactor", {}),
     "adafactor decay": ("Adafactor", {"lr": 0.05, "weight_decay": 0.1, "d": 2.0, "maximize": True}),
     "adafactor eps": ("Adafactor", {"lr": 0.5, "eps": (1e-3, 0.1), "beta2_decay": -0.5}),
+    "muon": ("Muon", {"lr": 0.01}),
+    "muon plain": (
+        "Muon",
+        {"lr": 0.01, "nesterov": False, "momentum": 0.5, "weight_decay": 0.0, "ns_steps": 3},
+    ),
+    "muon rms": (
+        "Muon",
+        {"lr": 0.01, "adjust_lr_fn": "match_rms_adamw", "ns_coefficients": (2.0, -1.5, 0.5)},
+    ),
+    "muon original": ("Muon", {"lr": 0.01, "adjust_lr_fn": "original", "eps": 1e-3}),
 }
+#: Those whose step is an op of its own, which takes complex parameters and may be fused.
+ELEMENTWISE = [case for case, (method, _) in CASES.items() if method not in ("Adafactor", "Muon")]
+
+
+def shapes_for(method: str) -> tuple[tuple[int, ...], ...]:
+    return MATRICES if method == "Muon" else SHAPES
+
+
+@pytest.fixture
+def double_directions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets both make Muon's directions in double precision.
+
+    In bfloat16 a rounding that falls the other way is no small number.
+    """
+    monkeypatch.setattr(muon, "NARROW", tenora.float64)
+    monkeypatch.setattr(torch.Tensor, "bfloat16", lambda x: x.double().clone())
 
 
 def parameters(f: Any, dtype: str = "float64", shapes: tuple[tuple[int, ...], ...] = SHAPES) -> list[Any]:
