@@ -149,3 +149,22 @@ def test_errors() -> None:
         tenora.summary(lambda x: x, (1,))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="input"):
         tenora.summary(network(), 3)
+
+
+class Unused(nn.Module):
+    """Has a lazy layer that its forward leaves out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.used = nn.LazyLinear(2)
+        self.unused = nn.Sequential(nn.LazyConv2d(4, 3), nn.LazyBatchNorm2d())
+
+    def forward(self, x: tenora.Tensor) -> Any:
+        return self.used(x)
+
+
+def test_lazy_layers_that_are_not_called_have_no_size() -> None:
+    model = Unused()
+    found = tenora.summary(model, (1, 3))
+    assert found.parameters == 8 and "not called" in str(found)
+    assert "LazyConv2d" in str(found) and isinstance(model.used.weight, nn.UninitializedParameter)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from tenora_dispatch import errors
@@ -89,10 +90,36 @@ def _rebuild_buffer(cls: type[Buffer], data: Tensor, persistent: bool) -> Buffer
     return cls(data, persistent=persistent)
 
 
+#: The methods that ask neither for the shape nor for elements; all others are refused.
+_WITHOUT_SHAPE = frozenset(
+    "to cpu cuda float double half bfloat16 is_floating_point is_complex get_device requires_grad_".split()
+)
+#: The methods that Python calls for an operator or a function: they are looked up on the class.
+_OF_OPERATORS = (
+    "len iter bool float int index array getitem setitem add sub mul truediv floordiv mod pow matmul radd rsub rmul "
+    "rtruediv rpow rmatmul iadd isub imul itruediv neg abs lt le gt ge"
+)
+
+
+def _refuse(tensor: object, name: str, *_args: Any, **_kwargs: Any) -> Any:
+    raise errors.ArgumentValueError(
+        f"[{type(tensor).__name__}] {name}: got a tensor without a shape, expected one that is initialised. "
+        "Call the lazy module once, or load a state into it."
+    )
+
+
 class UninitializedTensorMixin:
-    """A parameter or buffer whose shape is not known yet: `materialize(shape)` makes it what it stands for."""
+    """A parameter or buffer whose shape is not known yet: `materialize(shape)` makes it what it stands for.
+
+    Methods and operators that need a shape or elements raise ValueError.
+    """
 
     cls_to_become: type[Any]
+
+    def __getattribute__(self, name: str) -> Any:
+        if name not in _WITHOUT_SHAPE and not name.startswith("_") and callable(vars(Tensor).get(name)):
+            return functools.partial(_refuse, self, name)
+        return super().__getattribute__(name)
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Gives the tensor uninitialised memory of `shape`; the object stays, its class becomes the plain one.
@@ -125,6 +152,10 @@ class UninitializedTensorMixin:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
+
+
+for _name in _OF_OPERATORS.split():
+    setattr(UninitializedTensorMixin, f"__{_name}__", functools.partialmethod(_refuse, _name))
 
 
 class UninitializedParameter(UninitializedTensorMixin, Parameter):

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -181,6 +181,11 @@ def _run(model: Module, args: list[Any], kwargs: dict[str, Any]) -> dict[Module,
     return calls
 
 
+def _known(tensors: Iterable[Tensor]) -> list[Tensor]:
+    """Without those of lazy layers that the forward did not call: they have no size."""
+    return [tensor for tensor in tensors if not is_lazy(tensor)]
+
+
 def _size(tensors: Sequence[Tensor]) -> int:
     return sum(tensor.numel() * tensor.itemsize for tensor in tensors)
 
@@ -190,9 +195,9 @@ def _row(path: str, module: Module, shapes: list[Any], first: str | None) -> Lay
         return LayerRow(
             path, type(module).__name__, shapes[0] if shapes else None, 0, 0, 0, len(shapes), first
         )
-    own = list(module.parameters(recurse=False))
+    own = _known(module.parameters(recurse=False))
     trainable = sum(p.numel() for p in own if p.requires_grad)
-    memory = _size([*own, *module.buffers(recurse=False)])
+    memory = _size([*own, *_known(module.buffers(recurse=False))])
     return LayerRow(
         path,
         type(module).__name__,
@@ -241,12 +246,12 @@ def summary(model: Module, input: Any, *, dtype: DType | None = None) -> Summary
     for path, module in model.named_modules(remove_duplicate=False):
         rows.append(_row(path, module, calls[module], firsts.get(module)))
         firsts.setdefault(module, path)
-    parameters = list(model.parameters())
+    parameters = _known(model.parameters())
     return Summary(
         tuple(rows),
         sum(p.numel() for p in parameters),
         sum(p.numel() for p in parameters if p.requires_grad),
-        _size([*parameters, *model.buffers()]),
+        _size([*parameters, *_known(model.buffers())]),
     )
 
 
