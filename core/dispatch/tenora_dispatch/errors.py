@@ -177,6 +177,19 @@ class BackendNotFoundError(BackendError, LookupError):
 
     default_code = "backend_not_found"
 
+    def name_op(self, op: str) -> None:
+        """Puts the name of the call that asked for the device in front; the engine tells it, the chooser has none.
+
+        Example:
+            >>> error = BackendNotFoundError("[backend] no backend computes on 'npu': got none installed")
+            >>> error.name_op("ones")
+            >>> error.op, str(error)
+            ('ones', "[ones] no backend computes on 'npu': got none installed")
+        """
+        if self.op is None:
+            self.op = op
+            self.args = (str(self.args[0]).replace("[backend]", f"[{op}]", 1),)
+
 
 class BackendUnavailableError(BackendError):
     """The backend is sound but cannot work here: no device, no driver."""

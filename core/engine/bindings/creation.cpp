@@ -88,7 +88,7 @@ py::object from_buffer(const py::object& o, const py::object& dtype, int64_t cou
 Tensor* tensor(const py::object& o, const char* op) { return as_tensor(o.ptr(), op, "argument"); }
 
 py::object to_device_binding(const py::object& t, const py::object& device, bool non_blocking) {
-    return give(to_device(tensor(t, "to_device"), resolve_device(device.ptr(), "to_device"), non_blocking));
+    return give(to_device(tensor(t, "to_device"), resolve_device(device.ptr(), "to"), non_blocking));
 }
 
 py::object assign_binding(const py::object& target, const py::object& value) {

@@ -156,7 +156,10 @@ Device resolve_device(PyObject* o, const char* op) {
     int index = fields(device.get())->index;
     int id = find_space(type);
     if (id < 0) {
-        ask_chooser(type);
+        if (*op)
+            named(op, [&] { ask_chooser(type); });
+        else
+            ask_chooser(type);
         id = find_space(type);
         if (id < 0)
             raise_kind(ErrorKind::Runtime, "device", op,

@@ -131,6 +131,13 @@ std::string PythonError::text() const {
     return utf8 ? utf8 : "";
 }
 
+void PythonError::tell_op(std::string_view op) const {
+    PyRef told = PyRef::steal(
+        value_ ? PyObject_CallMethod(value_.get(), "name_op", "s#", op.data(), Py_ssize_t(op.size()))
+               : nullptr);
+    if (!told) PyErr_Clear();  // an exception without such a method
+}
+
 void keep_cause(const PythonError& error) { kept_cause = {error.text(), shared(error.exception())}; }
 
 void throw_python() { throw PythonError(); }

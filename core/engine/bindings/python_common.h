@@ -55,7 +55,8 @@ class PythonError : public Error {
     void restore() const;
     bool is_a(PyObject* type) const;  // needs the GIL, as the next
     std::string text() const;
-    PyObject* exception() const;  // a new reference, with its traceback
+    PyObject* exception() const;              // a new reference, with its traceback
+    void tell_op(std::string_view op) const;  // to an exception of ours that is to name the op it came from
 
   private:
     std::shared_ptr<PyObject> type_, value_, traceback_;
@@ -103,6 +104,9 @@ template <class F>
 auto named(std::string_view op, F&& f) {
     try {
         return f();
+    } catch (PythonError& error) {
+        error.tell_op(op);
+        throw;
     } catch (Error& error) {
         if (error.op.empty() && error.kind != ErrorKind::Python) {
             error.op = op;

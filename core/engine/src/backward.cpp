@@ -13,18 +13,21 @@ namespace tenora {
 
 namespace {
 
-[[noreturn]] void refuse(const char* code, const std::string& text) {
-    fail(ErrorKind::Runtime, code, "backward", text);
+const char* called(const BackwardRequest& r) { return r.accumulate ? "backward" : "grad"; }
+
+[[noreturn]] void refuse(const BackwardRequest& r, const char* code, const std::string& text) {
+    fail(ErrorKind::Runtime, code, called(r), text);
 }
 
-TensorRef ones_like(Tensor* root) {
+TensorRef ones_like(const BackwardRequest& r, Tensor* root) {
     if (root->numel != 1)
-        refuse("gradient", "grad can be implicitly created only for scalar outputs: got " + describe(root) +
-                               ", expected one element. Pass a gradient of the output's shape.");
+        refuse(r, "gradient",
+               "grad can be implicitly created only for scalar outputs: got " + describe(root) +
+                   ", expected one element. Pass a gradient of the output's shape.");
     if (!is_floating(root->dtype))
-        refuse("gradient", "grad can be implicitly created only for real scalar outputs: got " +
-                               std::string(info(root->dtype).name) +
-                               ", expected a floating dtype. Pass a gradient.");
+        refuse(r, "gradient",
+               "grad can be implicitly created only for real scalar outputs: got " +
+                   std::string(info(root->dtype).name) + ", expected a floating dtype. Pass a gradient.");
     TensorRef t = new_tensor(root->shape(), root->dtype, root->device);
     fill(t.get(), Scalar::from_int(1));
     return t;
@@ -39,23 +42,24 @@ bool can_fill(BackendId id) {
 TensorRef root_gradient(GraphTask& task, const BackwardRequest& r, size_t i) {
     Tensor* root = r.roots[i];
     if (!tracked(root))
-        refuse("leaf", "element " + std::to_string(i) +
-                           " of tensors does not require grad and does not have a grad_fn: got " +
-                           describe(root) +
-                           ". Compute it from tensors with requires_grad=True, outside no_grad().");
+        refuse(r, "leaf",
+               "element " + std::to_string(i) +
+                   " of tensors does not require grad and does not have a grad_fn: got " + describe(root) +
+                   ". Compute it from tensors with requires_grad=True, outside no_grad().");
     modes().override_backend[root->device.space] = task.modes.override_backend[root->device.space];
     if (root->node && can_fill(root->node->backend)) use_backend_of(task, root->node);
     Tensor* given = r.grads.empty() ? nullptr : r.grads[i];
-    if (!given) return ones_like(root);
+    if (!given) return ones_like(r, root);
     if (!std::ranges::equal(given->shape(), root->shape()))
-        refuse("shape", "Mismatch in shape: grad_output[" + std::to_string(i) + "] has a shape of " +
-                            describe(given) + " and output[" + std::to_string(i) + "] has a shape of " +
-                            describe(root) + ". Pass a gradient of the output's shape.");
+        refuse(r, "shape",
+               "Mismatch in shape: grad_output[" + std::to_string(i) + "] has a shape of " + describe(given) +
+                   " and output[" + std::to_string(i) + "] has a shape of " + describe(root) +
+                   ". Pass a gradient of the output's shape.");
     if (is_complex(given->dtype) != is_complex(root->dtype))
-        refuse("dtype",
+        refuse(r, "dtype",
                "For complex tensors, both grad_output and output are required to have the same dtype: got " +
                    describe(given) + " for " + describe(root) + ". Convert the gradient.");
-    return match(TensorRef(given), root, r.create_graph, "backward");
+    return match(TensorRef(given), root, r.create_graph, called(r));
 }
 
 void add_captures(GraphTask& task, const BackwardRequest& r) {
@@ -65,9 +69,9 @@ void add_captures(GraphTask& task, const BackwardRequest& r) {
     for (size_t i = 0; i < r.inputs.size(); ++i) {
         Tensor* t = r.inputs[i];
         if (!tracked(t))
-            refuse("leaf", "One of the differentiated Tensors does not require grad: input " +
-                               std::to_string(i) + " is " + describe(t) +
-                               ". Call requires_grad_() on it before the forward call.");
+            refuse(r, "leaf",
+                   "One of the differentiated Tensors does not require grad: input " + std::to_string(i) +
+                       " is " + describe(t) + ". Call requires_grad_() on it before the forward call.");
         void* target = t->node ? static_cast<void*>(t->node) : t;
         task.captures.push_back({target, t->node ? t->output_nr : 0, uint32_t(i)});
     }
@@ -110,7 +114,7 @@ std::vector<TensorRef> collect(GraphTask& task, const BackwardRequest& r) {
     }
     for (size_t i = 0; i < r.inputs.size(); ++i)
         if (!task.captured[i] && !r.allow_unused)
-            refuse("unused",
+            refuse(r, "unused",
                    "One of the differentiated Tensors appears to not have been used in the graph: input " +
                        std::to_string(i) + " is " + describe(r.inputs[i]) +
                        ". Set allow_unused=True if this is the desired behavior.");
@@ -120,16 +124,16 @@ std::vector<TensorRef> collect(GraphTask& task, const BackwardRequest& r) {
 }  // namespace
 
 // A backward inside a backward (from a hook or a Function) lies on the same stack.
-static void check_depth() {
+static void check_depth(const BackwardRequest& r) {
     if (!modes().in_backward || stack_left() > kStackReserve) return;
-    refuse("depth",
+    refuse(r, "depth",
            "backward() calls are nested too deeply: got " + std::to_string(stack_left() >> 10) +
                " KiB of stack left, expected more than " + std::to_string(kStackReserve >> 10) +
                ". Call backward() less deep in hooks and Functions, or run in a thread with a larger stack.");
 }
 
 std::vector<TensorRef> run_backward(const BackwardRequest& r) {
-    check_depth();
+    check_depth(r);
     ModesGuard guard(r.create_graph);
     GraphTask task;
     task.retain_graph = r.retain_graph;

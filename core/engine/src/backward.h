@@ -111,7 +111,7 @@ void run_node_guarded(GraphTask& task, Node* n);  // errors land in the task
 // backward_node.cpp
 void run_node(GraphTask& task, Node* n);
 void check_version(Node* n, const Saved& s);
-[[noreturn]] void refuse_freed(Node* n);
+[[noreturn]] void refuse_freed(Node* n, const Tensor* gradient);  // of its result, if known
 inline void use_backend_of(GraphTask& task, Node* n) {
     uint8_t space = n->device.space;
     modes().override_backend[space] =

@@ -30,13 +30,15 @@ TensorRef restore_saved(Node* n, Tensor* unpacked, size_t slot) {
     return t;
 }
 
-void refuse_freed(Node* n) {
+void refuse_freed(Node* n, const Tensor* gradient) {
+    std::string got = gradient ? ": got the gradient of its result " + describe(gradient) : "";
     fail(ErrorKind::Runtime, "freed", n->name(),
          "Trying to backward through the graph a second time (or directly access saved tensors "
-         "after they have already been freed). Saved intermediate values of the graph are freed when you "
-         "call .backward() or "
-         "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
-         "time.");
+         "after they have already been freed)" +
+             got +
+             ". Saved intermediate values of the graph are freed when you call .backward() or "
+             "autograd.grad(). Specify retain_graph=True if you need to backward through the graph a second "
+             "time.");
 }
 
 void check_version(Node* n, const Saved& s) {
@@ -101,7 +103,11 @@ void take_saved(GraphTask& task, Node* n, const Program& recorded, const Program
     Values<TensorRef, 8> dropped(
         task.retain_graph ? 0 : n->n_saved);  // released after the lock: that may run Python
     Busy lock(n);
-    if (n->flags.load(std::memory_order_relaxed) & Node::kFreed) refuse_freed(n);
+    if (n->flags.load(std::memory_order_relaxed) & Node::kFreed) {
+        size_t i = 0;
+        while (i + 1 < n_out && !in.tensors[i]) ++i;
+        refuse_freed(n, in.tensors[i]);
+    }
     Saved* s = n->saved();
     size_t count = 0;
     for (uint16_t slot : recorded.data_inputs) {

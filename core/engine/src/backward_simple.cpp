@@ -15,9 +15,9 @@ struct Taken {
     TensorRef owned[2];  // empty where the node borrows from its edge
 };
 
-void take_saved(GraphTask& task, Node* n, Taken& taken) {
+void take_saved(GraphTask& task, Node* n, const Tensor* gradient, Taken& taken) {
     Busy lock(n);
-    if (n->flags.load(std::memory_order_relaxed) & Node::kFreed) refuse_freed(n);
+    if (n->flags.load(std::memory_order_relaxed) & Node::kFreed) refuse_freed(n, gradient);
     Saved* s = n->saved();
     for (int i = 0; i < n->n_saved; ++i) check_version(n, s[i]);
     for (int i = 0; i < n->n_saved; ++i) {
@@ -36,7 +36,7 @@ void take_saved(GraphTask& task, Node* n, Taken& taken) {
 
 TensorRef one_call(GraphTask& task, Node* n, const Program& p, TensorRef grad) {
     Taken taken;
-    if (n->n_saved) take_saved(task, n, taken);
+    if (n->n_saved) take_saved(task, n, grad.get(), taken);
     const Instruction& code = p.code[0];
     Operand operands[2];
     TensorRef* own[2] = {};

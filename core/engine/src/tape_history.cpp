@@ -58,9 +58,9 @@ void set_requires_grad(Tensor* t, bool value) {
     if (value == tracked(t)) return;
     if (!value && t->node)
         fail(ErrorKind::Runtime, "leaf", "requires_grad_",
-             "you can only change requires_grad flags of leaf variables: got a result of " +
-                 std::string(t->node->name()) +
-                 ". To use a computed tensor where it needs no gradient, use x.detach().");
+             "you can only change requires_grad flags of leaf variables: got " + describe(t) +
+                 ", a result of " + std::string(t->node->name()) +
+                 ", expected a leaf. To use a computed tensor where it needs no gradient, use x.detach().");
     if (value && !is_differentiable(t->dtype))
         fail(ErrorKind::Runtime, "dtype", "requires_grad_",
              "only Tensors of floating point and complex dtype can require gradients: got " +
