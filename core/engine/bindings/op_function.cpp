@@ -23,21 +23,35 @@ std::string given_types(PyObject* const* args, size_t n_args, PyObject* kwnames)
     return list + ")";
 }
 
+// The keyword that none of the overloads has, in quotes; empty where there is none.
+std::string unknown_keyword(const std::vector<OpId>& ops, PyObject* kwnames) {
+    for (Py_ssize_t k = 0; kwnames && k < PyTuple_GET_SIZE(kwnames); ++k) {
+        std::string keyword = to_text(PyTuple_GET_ITEM(kwnames, k));
+        if (keyword == "out" || keyword == "axis" || keyword == "keepdims") continue;
+        auto has = [&](const Param& param) { return param.name == keyword; };
+        if (std::ranges::none_of(
+                ops, [&](OpId id) { return std::ranges::any_of(op_info(id).signature->params, has); }))
+            return "'" + keyword + "'";
+    }
+    return "";
+}
+
 [[noreturn]] void no_match(OpFunctionObject* f, PyObject* const* args, size_t n_args, PyObject* kwnames,
                            const Misfit& why) {
     std::string name = to_text(f->name);
     if (f->ops->size() == 1) {
-        const Signature& s = *op_info((*f->ops)[0]).signature;
         std::string what = why.what;
         if (what.empty() && why.param) {
             what = why.param->name + " is wrong: got " + type_name(why.given) + ", expected " +
                    type_text(why.param->type) + (why.param->optional ? " or None" : "");
         }
-        raise_kind(ErrorKind::Type, "type", name, what + ". Signature: " + s.text + ".");
+        raise_kind(ErrorKind::Type, "type", name,
+                   what + ". Signature: " + shown_signature((*f->ops)[0], name) + ".");
     }
-    std::string text = "no signature takes these arguments: got " + given_types(args, n_args, kwnames) +
-                       ", expected one of:";
-    for (OpId id : *f->ops) text += "\n    " + op_info(id).signature->text;
+    std::string keyword = unknown_keyword(*f->ops, kwnames);
+    std::string text = keyword.empty() ? "no signature takes these arguments" : "unknown keyword " + keyword;
+    text += ": got " + given_types(args, n_args, kwnames) + ", expected one of:";
+    for (OpId id : *f->ops) text += "\n    " + shown_signature(id, name);
     raise_kind(ErrorKind::Type, "type", name, text);
 }
 

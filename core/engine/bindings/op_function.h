@@ -29,6 +29,8 @@ inline bool is_op_function(PyObject* o) {
 
 PyObject* make_op_function(const std::string& name, const std::vector<std::string>& ops, OpKind kind,
                            PyObject* doc, const std::string& module, const std::string& qualname);
+// The signature of one of its ops under the name that users call; its own may be that of an overload.
+std::string shown_signature(OpId id, const std::string& name);
 // Runs a bound call; new reference.
 PyObject* run_function(const OpInfo& info, const Arguments& a);
 PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const* args, size_t n_args,

@@ -273,8 +273,9 @@ PyObject* op_bind(PyObject* self, PyObject* const* args, Py_ssize_t n_args) {
             return check(PyTuple_Pack(3, name.get(), operands.get(), attributes.get()));
         }
         std::string message = "no signature takes these arguments, expected one of:";
-        for (OpId id : *fields(self)->ops) message += "\n    " + op_info(id).signature->text;
-        raise_kind(ErrorKind::Type, "type", to_text(fields(self)->name), message);
+        std::string name = to_text(fields(self)->name);
+        for (OpId id : *fields(self)->ops) message += "\n    " + shown_signature(id, name);
+        raise_kind(ErrorKind::Type, "type", name, message);
     });
 }
 
@@ -303,6 +304,11 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace
+
+std::string shown_signature(OpId id, const std::string& name) {
+    const std::string& signature = op_info(id).signature->text;
+    return name + signature.substr(signature.find('('));
+}
 
 void add_op_function_info(PyTypeObject& type) {
     type.tp_dealloc = op_dealloc;
