@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.mistakes.models import Framework, nested
+from bench.mistakes.models import Framework, block_with_linear, nested
 from bench.mistakes.seeded import Mistake, mistake
 
 MISTAKES: list[Mistake] = []
@@ -20,11 +20,7 @@ MISTAKES: list[Mistake] = []
 def linear_of_the_wrong_width(torch: Framework) -> None:
     """The last block expects five features."""
 
-    class Block(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = torch.nn.Linear(3, 3)
-
+    class Block(block_with_linear(torch)):
         def forward(self, x: Any) -> Any:
             return self.linear(x).relu()  # mistake
 
@@ -58,7 +54,7 @@ def cat_along_the_wrong_dimension(torch: Framework) -> None:
     "wrong shape",
     path="encoder.layers.1.norm",
     op=("layer_norm", "normalized_shape"),
-    values=("5", r"2, 3|\b3\b"),
+    values=(r"\b5\b", "2, 3"),
 )
 def layer_norm_of_another_width(torch: Framework) -> None:
     """A norm's width was not changed with the model's."""
@@ -81,16 +77,12 @@ def layer_norm_of_another_width(torch: Framework) -> None:
     "dtype",
     path="encoder.layers.0.linear",
     op=("linear", "mat1"),
-    values=("float64|[Dd]ouble", "float32|[Ff]loat"),
+    values=("float64|Double", r"float32|\bFloat\b"),
 )
 def input_in_double_precision(torch: Framework) -> None:
     """NumPy's default dtype goes into a float32 model."""
 
-    class Block(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = torch.nn.Linear(3, 3)
-
+    class Block(block_with_linear(torch)):
         def forward(self, x: Any) -> Any:
             return self.linear(x)  # mistake
 
@@ -126,7 +118,7 @@ def embedding_of_numbers_that_are_no_indices(torch: Framework) -> None:
     "dtype",
     path="encoder.layers.2",
     op=("matmul", "mm", "m1 and m2"),
-    values=("float16|Half", "[Ff]loat"),
+    values=("float16|Half", r"float32|\bfloat\b"),
 )
 def half_precision_mask_in_a_product(torch: Framework) -> None:
     """One factor of a product was cast and the other forgotten."""
@@ -147,7 +139,7 @@ def half_precision_mask_in_a_product(torch: Framework) -> None:
     net(torch.ones(2, 3))
 
 
-@mistake(MISTAKES, "device", path="encoder.layers.1", op=("ones", "cuda"), values=("cuda|CUDA",))
+@mistake(MISTAKES, "device", path="encoder.layers.1", op="ones()", values=("cuda|CUDA",))
 def mask_on_a_device_that_is_not_there(torch: Framework) -> None:
     """A device written into the code, on a machine that has none."""
 
@@ -164,7 +156,7 @@ def mask_on_a_device_that_is_not_there(torch: Framework) -> None:
     net(torch.ones(2, 3))
 
 
-@mistake(MISTAKES, "device", path="encoder.layers.0", op=("to", "device"), values=("gpu",))
+@mistake(MISTAKES, "device", path="encoder.layers.0", op="to()", values=("gpu",))
 def device_with_a_made_up_name(torch: Framework) -> None:
     """There is no device type of that name."""
 
@@ -175,14 +167,9 @@ def device_with_a_made_up_name(torch: Framework) -> None:
     nested(torch, Block)(torch.ones(2, 3))
 
 
-@mistake(MISTAKES, "device", path="encoder.layers.0.linear", op=("to", "cuda"), values=("cuda|CUDA",))
+@mistake(MISTAKES, "device", path="encoder.layers.0.linear", op="to()", values=("cuda|CUDA",))
 def model_moved_to_a_device_that_is_not_there(torch: Framework) -> None:
     """The whole model goes to a device that this machine lacks; the first parameter on the way is named."""
 
-    class Block(torch.nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.linear = torch.nn.Linear(3, 3)
-
-    net = nested(torch, Block)
+    net = nested(torch, block_with_linear(torch))
     net.to("cuda")  # mistake

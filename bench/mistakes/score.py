@@ -15,7 +15,9 @@ METHOD = (
     "Method: {count} mistakes that users make, written beside the errors of this repository (`bench/mistakes`), each "
     "one source for both frameworks, each framework in a process of its own. A text is asked for the path of the "
     "module that the failing call belongs to, the operation, the offending values and the line at fault; the table "
-    "says what it leaves out. Where no module takes part the path counts as named."
+    "says what it leaves out. Where no module takes part the path counts as named. An operation counts where it is the "
+    "name in brackets at the beginning, or in a text without one a whole word of it; notes of the module and paths "
+    "name no operation and no value, nor do phrases that are the same for all values (`bench/mistakes/seeded.py`)."
 )
 
 

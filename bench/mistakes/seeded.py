@@ -4,14 +4,18 @@ A mistake is a function of the framework module (`tenora` or `torch`) that ends 
 in the comment `# mistake`. Beside it stand the criteria, the same for both frameworks:
 
 - path: the module that the failing call belongs to, as `named_modules()` of the outermost module calls it (a path that
-  goes on to one of its parameters is fine); a mistake that no module takes part in has none, and both sides pass.
-- op: one of the names of the operation that the user called, in any spelling (`addmm` and `mat1` for `linear`).
-- values: the offending shapes, dtypes, indices or numbers, or what else tells which tensor it is; each is a regular
-  expression with both notations.
+  goes on to one of its parameters is fine); a mistake that no module takes part in has none, and both sides pass. A
+  path of one word must be called a module or go on to a parameter: "the loss" is no path.
+- op: one of the names of the operation that the user called, in any spelling (`addmm` and `mat1` for `linear`). Where
+  the text begins with a name in brackets, as tenora's do, that is the op it names and no other counts; elsewhere a
+  whole word does, also in `MulBackward0`. A name with `()` is an English word too and counts only when called.
+- values: the offending shapes, dtypes, indices or numbers; each is a regular expression with both notations. A phrase
+  that the framework says whatever the values are is none.
 - line: file and number of the line at fault.
 
 Path, op and values are looked for in what the exception and warnings say, the line in the whole printed traceback:
-source lines that Python shows say nothing about what the framework found out.
+source lines that Python shows say nothing about what the framework found out. Op and values have to stand outside
+tracebacks, paths and the note of the module, which tell where and not what.
 """
 
 from __future__ import annotations
@@ -99,15 +103,51 @@ def printed_by(program: Callable[[Framework], None], framework: Framework) -> Pr
     return Printed(said + "".join(own), said + whole)
 
 
+NOT_THE_FINDING = (
+    r'^ *File "[^\n]*\n(?:    [^\n]*\n?)*',  # a frame with its source
+    r"^ *[Ii]n module [^\n]*",
+    r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*\.\d+(?:\.\w+)*",  # encoder.layers.3.linear.weight
+)
+HEAD = re.compile(r"^(?:[\w.]+: )?\[([\w.]+)\] ", re.MULTILINE)
+
+
+def finding(message: str) -> str:
+    """What a message says outside tracebacks, paths and notes of modules."""
+    for pattern in NOT_THE_FINDING:
+        message = re.sub(pattern, "", message, flags=re.MULTILINE)
+    return message
+
+
+def names_op(names: tuple[str, ...], message: str) -> bool:
+    """Whether a message names the operation: in the brackets at its beginning or, where there are none, as a word."""
+    text = finding(message)
+    if heads := HEAD.findall(text):
+        plain = {name.removesuffix("()") for name in names}
+        return any(head.rpartition(".")[2].rstrip("_") in plain for head in heads)
+    words = (
+        rf"(?<!\w){re.escape(name[:-1])}"
+        if name.endswith("()")
+        else rf"(?<!\w){re.escape(name)}(Backward\d*)?(?!\w)"
+        for name in names
+    )
+    return any(re.search(word, text, re.IGNORECASE) for word in words)
+
+
+def names_path(path: str, message: str) -> bool:
+    """Whether a message names the module."""
+    if "." in path:
+        return bool(re.search(rf"(?<![\w.]){re.escape(path)}(?!\w)", message))
+    return bool(re.search(rf"[Mm]odule ['\"`]?{path}(?!\w)|(?<![\w.]){path}\.\w", message))
+
+
 def named(mistake: Mistake, printed: Printed) -> dict[str, bool]:
     """Which of the four the text names."""
     file, number = mistake.line()
     short = re.escape(file.rsplit("/", 1)[-1])
     line = rf'{re.escape(file)}", line {number}\b|{short}:{number}\b'
     return {
-        "path": not mistake.path
-        or bool(re.search(rf"(?<![\w.]){re.escape(mistake.path)}(?!\w)", printed.message)),
-        "op": any(name.lower() in printed.message.lower() for name in mistake.op),
-        "values": all(re.search(value, printed.message) for value in mistake.values),
+        "path": not mistake.path or names_path(mistake.path, printed.message),
+        "op": names_op(mistake.op, printed.message),
+        "values": all(re.search(value, finding(printed.message)) for value in mistake.values),
         "line": bool(re.search(line, printed.whole)),
     }
