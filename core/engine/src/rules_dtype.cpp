@@ -32,8 +32,8 @@ static DType combine(DType higher, DType lower) {
     if (higher == DType::None) return lower;
     if (lower == DType::None || is_complex(higher)) return higher;
     if (is_floating(higher)) return is_complex(lower) ? to_complex(higher) : higher;
-    if (higher == DType::Bool || is_floating(lower) || is_complex(lower)) return promote_or(higher, lower);
-    return higher;
+    if (is_differentiable(lower)) return lower;  // of uint16, too, which meets complex tensors nowhere
+    return higher == DType::Bool ? promote_or(higher, lower) : higher;
 }
 
 DType promote_operands(std::span<const Operand> in, size_t first) {

@@ -70,6 +70,15 @@ from .creation import (
     zeros_like,
 )
 from .defaults import get_default_device, get_default_dtype, set_default_device, set_default_dtype
+from .dtypes import (
+    can_cast,
+    finfo,
+    iinfo,
+    is_complex,
+    is_floating_point,
+    numel,
+    result_type,
+)
 from .formatting import set_printoptions
 from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
 from .nn.functional import avg_pool1d
@@ -144,16 +153,6 @@ def is_tensor(obj: object) -> _Any:
     (True, False)
     """
     return isinstance(obj, Tensor)
-
-
-def is_floating_point(input: Tensor) -> _Any:
-    """Whether the dtype of `input` is floating.
-
-    >>> import tenora
-    >>> tenora.is_floating_point(tenora.ones(2)), tenora.is_floating_point(tenora.tensor([1]))
-    (True, False)
-    """
-    return input.dtype.is_floating_point
 
 
 # For `from tenora import *`.

@@ -18,6 +18,7 @@ from tenora_ops.checks import need_real
 from tenora_ops.families import ALONG
 from tenora_ops.formula import is_complex, max_number, ops
 from tenora_ops.lazy import np
+from tenora_ops.limits import default_eps
 from tenora_ops.record import Family, op
 from tenora_ops.samples import REALS, Draw, Sample, sample
 
@@ -394,7 +395,7 @@ def _rms_norm_eps(x: Any, weight: Any, normalized_shape: Any, eps: Any) -> Any:
 def _rms_oracle(x: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
     if eps is None:
         name = str((x.dtype.metadata or {}).get("drawn", x.dtype.name))
-        eps = 2.0**-52 if name == "float64" else 2.0**-23
+        eps = default_eps(getattr(_engine, name))
     dims = tuple(range(x.ndim - len(normalized_shape), x.ndim))
     normal = x / np.sqrt((x**2).mean(axis=dims, keepdims=True) + eps)
     return normal if weight is None else normal * weight
@@ -427,7 +428,7 @@ rms_norm_eps = op(
 
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
     if eps is None:  # that of the dtype in which it is computed
-        eps = 2.0**-52 if input.dtype in (_engine.float64, _engine.complex128) else 2.0**-23
+        eps = default_eps(input.dtype)
     return ops.rms_norm_eps(input, normalized_shape, weight, eps)
 
 

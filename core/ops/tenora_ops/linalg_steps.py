@@ -15,9 +15,9 @@ from typing import Any
 
 from tenora_engine import _engine
 from tenora_ops.formula import ops
+from tenora_ops.limits import finfo
 
 SWEEPS = 60  # Jacobi converges quadratically: ten are many
-EPSILON = {4: 2.0**-23, 8: 2.0**-52}
 
 
 def transposed(x: Any) -> Any:
@@ -37,7 +37,7 @@ def real_dtype(dtype: Any) -> Any:
 
 
 def epsilon(dtype: Any) -> float:
-    return EPSILON[real_dtype(dtype).itemsize]
+    return finfo(dtype).eps
 
 
 def real_part(x: Any) -> Any:

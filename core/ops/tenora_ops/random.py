@@ -23,6 +23,7 @@ from tenora_engine import _engine
 from tenora_ops.checks import ints
 from tenora_ops.formula import max_number, ops
 from tenora_ops.lazy import np
+from tenora_ops.limits import PARTS, WHOLE, finfo, iinfo
 from tenora_ops.record import Family, op
 from tenora_ops.samples import (
     BOOLEAN,
@@ -31,7 +32,6 @@ from tenora_ops.samples import (
     INTEGERS,
     REALS,
     UNIT,
-    UNSIGNED,
     Draw,
     Sample,
     Seed,
@@ -43,13 +43,11 @@ RANDOM = Family("random", "", "", "", lambda draw: _sizes(draw), ("float32", "fl
 SHAPES: tuple[tuple[int, ...], ...] = ((5,), (3, 4), (), (0,), (2, 3, 2), (1, 2, 1, 2, 3))
 #: Word shift and scale of a uniform number made of one word.
 ONE_WORD = {"float32": (2**8, 2.0**-24), "float16": (2**21, 2.0**-11), "bfloat16": (2**24, 2.0**-8)}
-PARTS = {_engine.complex64: _engine.float32, _engine.complex128: _engine.float64}
 #: The lowest whole number of a dtype, and one more than its highest; those of wider floating types are out of reach.
 WHOLE_RANGE = {
-    **{name: (0, 2 ** int(name[4:])) for name in UNSIGNED},
-    **{f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1)) for bits in (8, 16, 32, 64)},
+    **{info.dtype: (info.min, info.max + 1) for info in map(iinfo, WHOLE)},
     "bool": (0, 2),
-    "float16": (-65504, 65505),
+    "float16": (int(finfo(_engine.float16).min), int(finfo(_engine.float16).max) + 1),
 }
 
 

@@ -11,24 +11,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from tenora_engine import _engine
+from tenora_ops.limits import finfo, smallest_subnormal
+
+_ROUNDING = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
 #: Distance from 1 to the next number.
-EPSILON = {
-    "float16": 2.0**-10,
-    "bfloat16": 2.0**-7,
-    "float32": 2.0**-23,
-    "float64": 2.0**-52,
-    "complex64": 2.0**-23,
-    "complex128": 2.0**-52,
-}
+EPSILON = {name: finfo(getattr(_engine, name)).eps for name in _ROUNDING}
 #: Smallest subnormal: results below it may round to zero.
-TINY = {
-    "float16": 2.0**-24,
-    "bfloat16": 2.0**-133,
-    "float32": 2.0**-149,
-    "float64": 2.0**-1074,
-    "complex64": 2.0**-149,
-    "complex128": 2.0**-1074,
-}
+TINY = {name: smallest_subnormal(getattr(_engine, name)) for name in _ROUNDING}
 
 
 @dataclass(frozen=True, slots=True)

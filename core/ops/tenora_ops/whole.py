@@ -12,6 +12,7 @@ from tenora_ops.elementary import spread, tensors
 from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, UNARY
 from tenora_ops.formula import is_complex, ops, sum_to
 from tenora_ops.lazy import np
+from tenora_ops.limits import finfo
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
 from tenora_ops.samples import (
@@ -35,13 +36,6 @@ INTEGRAL = Family(
     "integer", "promote_integral", "broadcast", "pointwise", tensors, INTEGERS, Domain(-30.0, 30.0)
 )
 TEST = Family("predicate", "bool", "same", "pointwise", unary, ALL, Domain(-2.0, 2.0))
-#: The largest finite number of a floating dtype.
-LARGEST = {
-    _engine.float16: 65504.0,
-    _engine.bfloat16: 2.0**127 * (2 - 2.0**-7),
-    _engine.float32: 2.0**127 * (2 - 2.0**-23),
-    _engine.float64: 2.0**1023 * (2 - 2.0**-52),
-}
 
 
 # ---- whole numbers ----
@@ -423,7 +417,7 @@ def _nan_to_num(input: Any, nan: Any, posinf: Any, neginf: Any) -> Any:
         return ops.view_as_complex(_nan_to_num(ops.view_as_real(input), nan, posinf, neginf))
     if not input.dtype.is_floating_point:
         return ops.clone(input)
-    largest = LARGEST[input.dtype]
+    largest = finfo(input.dtype).max
     above, below = largest if posinf is None else posinf, -largest if neginf is None else neginf
     return ops.replace_not_finite(input, 0.0 if nan is None else nan, above, below)
 
@@ -459,7 +453,7 @@ def _finite(x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) -> 
         return np.asarray(parts[0] + 1j * parts[1])
     if x.dtype.kind != "f":
         return x
-    largest = LARGEST[getattr(_engine, (x.dtype.metadata or {}).get("drawn", x.dtype.name))]
+    largest = finfo(getattr(_engine, (x.dtype.metadata or {}).get("drawn", x.dtype.name))).max
 
     def one(v: float) -> float:
         if v != v:

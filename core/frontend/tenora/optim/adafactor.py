@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import tenora_ops
 from tenora_engine import Tensor
+from tenora_ops.limits import finfo
 
 from .checks import check_numbers, check_options, check_real, check_sequence, refuse
 from .optimizer import Optimizer, Params, number, scalar
 from .states import Group, State
-
-# The distance from 1 to the next number.
-EPSILON = {
-    "tenora.float16": 2.0**-10,
-    "tenora.bfloat16": 2.0**-7,
-    "tenora.float32": 2.0**-23,
-    "tenora.float64": 2.0**-52,
-}
 
 
 class Adafactor(Optimizer):
@@ -86,7 +79,7 @@ class Adafactor(Optimizer):
     def _step(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
         lr, step = number(group["lr"]), state["step"]
         least, smallest = group["eps"]
-        least = EPSILON[str(parameter.dtype)] if least is None else least
+        least = finfo(parameter.dtype).eps if least is None else least
         size = max(smallest, _root_mean_square(parameter)) * min(lr, step**-0.5)
         if group["weight_decay"]:
             parameter.mul_(1 - lr * group["weight_decay"])
