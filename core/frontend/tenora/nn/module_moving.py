@@ -58,7 +58,7 @@ class Movable(Tree):
                 parameter.grad.requires_grad_(gradient.requires_grad)
         for name, buffer in self._buffers.items():
             if is_lazy(buffer):  # stays the object that will get its shape
-                buffer.data = fn(buffer.detach())
+                buffer.data = fn(buffer.data)
             elif buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
