@@ -40,6 +40,21 @@ def fixed_fractions(f: Any, dims: int) -> Any:
     return getattr(f.nn, f"FractionalMaxPool{dims}d")(2, output_size=3, _random_samples=samples)
 
 
+def recogniser(f: Any) -> Any:
+    """Chances of labels at each of six times and their CTCLoss: PyTorch's gradient is defined through log_softmax."""
+
+    class Recogniser(f.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.scores = f.nn.Linear(3, 4)
+            self.loss = f.nn.CTCLoss(blank=1)
+
+        def forward(self, x: Any, labels: Any) -> Any:
+            return self.loss(f.log_softmax(self.scores(x), 2), labels, (6, 4, 5), (3, 2, 0))
+
+    return Recogniser()
+
+
 CASES: dict[str, tuple[Maker, list[Any]]] = {
     **{name: (make, [numbers(*shape)]) for name, (make, shape) in (layers.LAYERS | spatial.LAYERS).items()},
     **layers.LOSSES,
@@ -63,6 +78,8 @@ CASES: dict[str, tuple[Maker, list[Any]]] = {
         lambda f: f.nn.SyncBatchNorm.convert_sync_batchnorm(f.nn.Sequential(f.nn.BatchNorm2d(3, momentum=0.3))),
         [numbers(2, 3, 4, 2)],
     ),
+    "CrossMapLRN2d": (lambda f: f.nn.CrossMapLRN2d(6, 0.5, 0.6, 2), [numbers(2, 3, 4, 2)]),
+    "CTCLoss": (recogniser, [numbers(6, 3, 3), np.array([[2, 0, 0], [3, 2, 1], [1, 1, 1]])]),
     "MSELoss": (lambda f: f.nn.MSELoss(), [numbers(5, 4), numbers(5, 4, seed=1)]),
     "NLLLoss": (lambda f: f.nn.NLLLoss(f.tensor(layers.CHANCES[0])), [numbers(5, 4), layers.LABELS]),
     "CrossEntropyLoss": (
@@ -121,9 +138,8 @@ LAZY: dict[str, tuple[Maker, list[Any]]] = {
 }
 #: PyTorch's gradient of the target of these is none, or it has none for such targets.
 WHOLE_TARGETS = layers.WITHOUT_TARGETS
-#: Holders of other modules; CTCLoss, whose gradient PyTorch defines through log_softmax, is in test_nn_layers_parity.
+#: Holders of other modules.
 ELSEWHERE = {
-    "CTCLoss", "CrossMapLRN2d",
     "Container", "Module", "ModuleDict", "ModuleList", "NLLLoss2d", "ParameterDict", "ParameterList", "Sequential",
 }  # fmt: skip
 
@@ -236,17 +252,25 @@ def test_classes_derive_from_each_other_as_pytorchs() -> None:
     assert differing == []
 
 
-def test_cross_map_normalisation_is_the_local_one() -> None:
-    """PyTorch's never takes the first channel out of its running sum; up to there it agrees, later it can't."""
+def test_cross_map_normalisation_is_the_local_one(backend: str) -> None:
+    """PyTorch's never takes the first channel out of its running sum; up to there it agrees, later it can't.
+
+    Its gradients of odd sizes are those of another window.
+    """
     values = numbers(2, 6, 3, 3)
-    ours = tenora.nn.CrossMapLRN2d(3, 0.5, 0.6, 2)
-    assert repr(ours) == repr(torch.nn.CrossMapLRN2d(3, 0.5, 0.6, 2))
-    found = ours(tenora.tensor(values)).numpy()
-    local = torch.nn.LocalResponseNorm(3, 0.5, 0.6, 2)(torch.tensor(values)).numpy()
-    np.testing.assert_allclose(found, local, rtol=1e-12)
-    even = tenora.nn.CrossMapLRN2d(4, 0.5, 0.6, 2)(tenora.tensor(values)).numpy()
+    results = []
+    for f, layer in ((tenora, tenora.nn.CrossMapLRN2d), (torch, torch.nn.LocalResponseNorm)):
+        x = f.tensor(values, requires_grad=True)
+        y: Any = layer(3, 0.5, 0.6, 2)(x)
+        (y * f.tensor(numbers(2, 6, 3, 3, seed=1))).sum().backward()
+        results.append([y.detach().numpy(), x.grad.numpy()])
+    for found, local in zip(*results, strict=True):
+        np.testing.assert_allclose(found, local, rtol=1e-12, atol=1e-14)
+    assert repr(tenora.nn.CrossMapLRN2d(3, 0.5, 0.6, 2)) == repr(torch.nn.CrossMapLRN2d(3, 0.5, 0.6, 2))
+    even = tenora.nn.CrossMapLRN2d(4, 0.5, 0.6, 2)
     theirs = torch.nn.CrossMapLRN2d(4, 0.5, 0.6, 2)(torch.tensor(values)).numpy()
-    np.testing.assert_allclose(even[:, :2], theirs[:, :2], rtol=1e-12)
+    np.testing.assert_allclose(even(tenora.tensor(values)).numpy()[:, :2], theirs[:, :2], rtol=1e-12)
+    assert tenora.autograd.gradcheck(even, (tenora.tensor(values[:1], requires_grad=True),))
 
 
 #: Layers large enough that their starts can be told apart.

@@ -110,7 +110,7 @@ def test_restarts_take_fractions() -> None:
 
 
 METRICS = [*np.linspace(3, 1, 15), *[1.0] * 25, *np.linspace(1, 0.5, 10), *[0.499999] * 30, np.nan, 5.0, -2.0]
-METRICS += [*[-2.0] * 20, *np.linspace(-2, 4, 40)]
+METRICS += [*[-2.0] * 20, *np.linspace(-2, 4, 40), *np.linspace(4, -4, 30), *[-4.0, 4.0] * 10, *[-4.1] * 7]
 PLATEAU: dict[str, dict[str, Any]] = {
     "defaults": {},
     "max": {"mode": "max", "patience": 3, "factor": 0.5},
@@ -129,6 +129,7 @@ def test_plateau(case: str) -> None:
         for number, metric in enumerate(METRICS):
             scheduler.step(float(metric) if number % 2 else f.tensor(float(metric), dtype=f.float64))
             log.append((seen(scheduler), scheduler.num_bad_epochs, scheduler.in_cooldown, scheduler.best))
+    assert len(told[0]) == 200
     assert repr(told[0]) == repr(told[1])  # NaN is the same as NaN here
     assert len({tuple(step[0]["last_lr"]) for step in told[0]}) > 1
 
