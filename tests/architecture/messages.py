@@ -44,7 +44,17 @@ def faulty_messages(source: str) -> Iterator[Finding]:
 
 
 #: Built-in classes of which `tenora_dispatch.errors` has one of its own, with fields.
-BUILTIN = {"RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError"}
+BUILTIN = {
+    "AssertionError",
+    "AttributeError",
+    "BufferError",
+    "IndexError",
+    "KeyError",
+    "NotImplementedError",
+    "RuntimeError",
+    "TypeError",
+    "ValueError",
+}
 ASKING = {"isinstance", "issubclass", "suppress"}
 
 

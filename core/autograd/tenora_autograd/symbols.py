@@ -269,7 +269,7 @@ class Sym:
         try:
             function = REGISTERED[name]
         except KeyError:
-            raise AttributeError(
+            raise errors.MissingAttributeError(
                 f"[{self.trace.op}] a symbol has no such attribute: got {name!r}, expected an op's name. Use an op."
             ) from None
         return lambda *args, **kwargs: function(self, *args, **kwargs)

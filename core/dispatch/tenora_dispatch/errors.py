@@ -94,6 +94,59 @@ class IndexRangeError(TenoraError, IndexError, RuntimeError):
     default_code = "index"
 
 
+class MissingKeyError(TenoraError, KeyError):
+    """A key or a name that is not there, or that is taken; KeyError alone would print its text in quotes.
+
+    Example:
+        >>> str(MissingKeyError("[register_buffer] name: got 'a.b', expected one without dots. Choose another."))
+        "[register_buffer] name: got 'a.b', expected one without dots. Choose another."
+    """
+
+    default_code = "key"
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class MissingAttributeError(TenoraError, AttributeError):
+    """An attribute that is not there; `name` and `obj` are for Python's own suggestions.
+
+    Example:
+        >>> error = MissingAttributeError("[nn] attribute: got 'Linaer'", name="Linaer")
+        >>> error.name, error.code
+        ('Linaer', 'attribute')
+    """
+
+    default_code = "attribute"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        name: str | None = None,
+        obj: object = None,
+        code: str | None = None,
+        op: str | None = None,
+        backend: str | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        super().__init__(message, code=code, op=op, backend=backend, dtype=dtype)
+        if name is not None:
+            self.name, self.obj = name, obj
+
+
+class ConditionError(TenoraError, AssertionError):
+    """Something that must hold and does not, where PyTorch asserts it."""
+
+    default_code = "condition"
+
+
+class SharingError(TenoraError, BufferError):
+    """Memory that its owner does not share."""
+
+    default_code = "sharing"
+
+
 class NotImplementedOperationError(TenoraError, NotImplementedError):
     """Something that tenora itself does not do (yet), whatever the backend."""
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 import tenora_ops
+from tenora_dispatch import errors
 
 
 def __getattr__(name: str) -> Any:
@@ -21,7 +22,7 @@ def __getattr__(name: str) -> Any:
         found = getattr(function, "result_type", None)
         if found is not None and found.__name__ == name:
             return globals().setdefault(name, found)
-    raise AttributeError(
+    raise errors.MissingAttributeError(
         f"[return_types] module attribute: got {name!r}, expected an op with named results. "
         "Look at dir(tenora.return_types).",
         name=name,

@@ -45,7 +45,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
     try:
         tensor = tenora_engine.from_dlpack(ext_tensor, copy=copy)
     except BufferError as error:
-        raise BufferError(
+        raise errors.SharingError(
             f"[from_dlpack] the producer refuses: got {type(ext_tensor).__name__}, expected memory to share. "
             f"Mind what it says: {error}"
         ) from error
@@ -204,14 +204,14 @@ def tobytes(self: Tensor) -> bytes:
 def _array_interface(self: Tensor) -> dict[str, Any]:
     # AttributeError, which hasattr() understands: NumPy goes on to __array__ then, which knows or refuses these.
     if self.dtype == tenora_engine.bfloat16:
-        raise AttributeError(
+        raise errors.MissingAttributeError(
             "[__array_interface__] NumPy has no type of its own for this: got bfloat16, expected another dtype. "
             "Use .float()."
         )
     try:
         interface: dict[str, Any] = self.numpy().__array_interface__
     except RuntimeError as error:
-        raise AttributeError(str(error)) from error
+        raise errors.MissingAttributeError(str(error)) from error
     return interface
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, cast
 
+from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import OpFunction, Tensor
 from tenora_ops import (  # noqa: F401 - importing a family registers its records
@@ -82,7 +83,7 @@ def resolve(name: str) -> OpFunction:
     try:
         return cast(OpFunction, REGISTERED[name])
     except KeyError:
-        raise AttributeError(
+        raise errors.MissingAttributeError(
             f"[tenora_ops] unknown op: got {name!r}, expected one of `records()`. Check the spelling."
         ) from None
 

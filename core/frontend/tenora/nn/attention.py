@@ -62,7 +62,7 @@ class MultiheadAttention(Module):
                 " Choose positive sizes."
             )
         if embed_dim % num_heads:
-            raise AssertionError(
+            raise errors.ConditionError(
                 f"[MultiheadAttention] embed_dim: got {embed_dim}, expected a multiple of num_heads {num_heads}."
                 " Change the number of heads."
             )

@@ -82,7 +82,7 @@ class _Indexed(Module):
 
     def _insert(self, index: int, module: Module) -> None:
         if not isinstance(module, Module):
-            raise AssertionError(
+            raise errors.ConditionError(
                 f"[{type(self).__name__}] insert: got {type(module).__name__}, expected a Module. Pass a Module."
             )
         modules = self._values()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tenora_autograd import no_grad
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from .. import creation
@@ -37,7 +38,7 @@ class _Table(Module):
         if padding_idx is not None:
             need_sizes(self, None, padding_idx=padding_idx)
             if not -num_embeddings <= padding_idx < num_embeddings:
-                raise AssertionError(
+                raise errors.ConditionError(
                     f"[{name}] padding_idx: got {padding_idx}, expected a row of {num_embeddings}."
                     " Pass a row that the table has."
                 )
@@ -48,7 +49,7 @@ class _Table(Module):
         self.scale_grad_by_freq = scale_grad_by_freq
         self.sparse = sparse
         if weight is not None and tuple(weight.shape) != (num_embeddings, embedding_dim):
-            raise AssertionError(
+            raise errors.ConditionError(
                 f"[{name}] weight: got {list(weight.shape)}, expected {[num_embeddings, embedding_dim]}."
                 " Pass a weight of that shape."
             )
@@ -141,7 +142,7 @@ class Embedding(_Table):
         ([[0.0, 0.0, 1.0]], False)
         """
         if embeddings.ndim != 2:
-            raise AssertionError(
+            raise errors.ConditionError(
                 f"[Embedding] embeddings: got {embeddings.ndim} dimensions, expected 2."
                 " Pass a matrix (rows, features)."
             )

@@ -149,7 +149,7 @@ def __getattr__(name: str) -> Any:
     """A function of a family that is loaded later."""
     if (function := tenora_ops.public_function(f"nn.functional.{name}")) is not None:
         return globals().setdefault(name, function)
-    raise AttributeError(
+    raise errors.MissingAttributeError(
         f"[nn.functional] attribute: got {name!r}, expected a function that tenora has. Check the spelling."
         + errors.did_you_mean(name, __dir__()),
         name=name,

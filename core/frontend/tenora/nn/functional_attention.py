@@ -99,7 +99,7 @@ def _with_batch(
     """The operands as (L, N, E) and (N, S); one tensor given three times stays one."""
     if query.ndim not in (2, 3) or key.ndim != query.ndim or value.ndim != query.ndim:
         ranks = (query.ndim, key.ndim, value.ndim)
-        raise AssertionError(
+        raise errors.ConditionError(
             f"[{OP}] dimensions: got {ranks}, expected three times 3, (L, N, E), or 2, (L, E)."
             " Reshape query, key and value alike."
         )
@@ -161,7 +161,7 @@ def multi_head_attention_forward(
     query, key, value, key_padding_mask = _with_batch(query, key, value, key_padding_mask)
     length, n, size = query.shape
     if size != embed_dim_to_check or size % num_heads:
-        raise AssertionError(
+        raise errors.ConditionError(
             f"[{OP}] embedding: got {size} for {num_heads} heads, expected {embed_dim_to_check}, a multiple."
             " Change the number of heads."
         )

@@ -59,7 +59,7 @@ def _row(padding_idx: int | None, weight: Tensor, op: str) -> int:
         )
     rows = weight.shape[0]
     if not -rows <= padding_idx < rows:
-        raise AssertionError(
+        raise errors.ConditionError(
             f"[{op}] padding_idx: got {padding_idx}, expected {-rows} to {rows - 1}."
             " Pass a row that the table has."
         )

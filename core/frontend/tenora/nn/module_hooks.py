@@ -24,7 +24,7 @@ ACTIVE: OrderedDict[int, bool] = OrderedDict()
 
 def not_ready(module: object, what: str) -> AttributeError:
     """For `what` of a module whose class forgot `super().__init__()`, or has not got to it yet."""
-    return AttributeError(
+    return errors.MissingAttributeError(
         f"[Module] {type(module).__name__}: got {what} before Module.__init__(), expected super().__init__() to run "
         "first. Call it at the top of __init__."
     )

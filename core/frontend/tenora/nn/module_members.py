@@ -261,11 +261,11 @@ class Registry:
                 f"[Module] {what} name: got {type(name).__name__}, expected a string. Pass a string."
             )
         if "." in name or not name:
-            raise KeyError(
+            raise errors.MissingKeyError(
                 f"[Module] {what} name: got {name!r}, expected a non-empty name without a dot."
                 " Choose another name."
             )
         if name not in self.__dict__[kind] and hasattr(self, name):
-            raise KeyError(
+            raise errors.MissingKeyError(
                 f"[Module] {what} name: got {name!r}, an attribute already, expected a new name. Choose another."
             )

@@ -427,7 +427,7 @@ def _load(
     for hook in tuple(module._load_state_dict_post_hooks.values()):
         writes.flush()
         if hook(module, found) is not None:
-            raise AssertionError(
+            raise errors.ConditionError(
                 "[load_state_dict] hook after loading: got a result, expected None. "
                 "Change the lists of the incompatible keys in place."
             )

@@ -174,7 +174,7 @@ class Tree(Stateful):
         if strict and name not in parent._modules:
             raise _not_there("set_submodule", target, parent, name, parent._modules)
         if hasattr(parent, name) and not isinstance(getattr(parent, name), Tree):
-            raise AttributeError(
+            raise errors.MissingAttributeError(
                 f"[set_submodule] {target!r}: got an attribute of {type(parent).__name__} that is no module, expected "
                 "one. Choose another path."
             )
@@ -210,7 +210,7 @@ class Tree(Stateful):
 
 def _not_there(op: str, target: str, module: object, name: str, known: Iterable[str]) -> AttributeError:
     names = list(known)
-    return AttributeError(
+    return errors.MissingAttributeError(
         f"[{op}] {target!r}: {type(module).__name__} got {name!r}, expected one of {names}. Check the path."
         + did_you_mean(name, names)
     )

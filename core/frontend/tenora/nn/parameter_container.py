@@ -139,7 +139,7 @@ class ParameterDict(_NotCalled):
 
     def __getitem__(self, key: str) -> Any:
         if self._attribute(key) not in self._keys:
-            raise AttributeError(  # as PyTorch's look-up does
+            raise errors.MissingAttributeError(  # as PyTorch's look-up does
                 f"[ParameterDict] key: got {key!r}, expected one of {list(self._keys)}. Check the key."
             )
         return getattr(self, key)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar, cast
 
 import tenora_ops
@@ -148,7 +148,7 @@ class Optimizer(Hooked):
                 "Pass {'params': [...]} and the group's options."
             )
         if "params" not in param_group:
-            raise KeyError(
+            raise errors.MissingKeyError(
                 f"[{name}] params: got a group with {', '.join(map(repr, param_group)) or 'nothing'}, expected one "
                 "with 'params'. Give the group its parameters."
             )
@@ -381,6 +381,11 @@ class Optimizer(Hooked):
         >>> new.param_groups[0]["lr"]
         0.25
         """
+        if not isinstance(state_dict, Mapping):
+            raise errors.ArgumentTypeError(
+                f"[load_state_dict] state_dict: got {type(state_dict).__name__}, expected a dict. Pass what "
+                "optimizer.state_dict() gave; of a file, what tenora.load() gives."
+            )
         state_dict = dict(state_dict)
         for hook in self._optimizer_load_state_dict_pre_hooks.values():
             changed = hook(self, state_dict)

@@ -139,7 +139,7 @@ class AveragedModel(Module):
     ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
-            raise AssertionError(
+            raise errors.ConditionError(
                 "[AveragedModel] avg_fn and multi_avg_fn: got both, expected at most one. Leave one out."
             )
         self.module = copy.deepcopy(model)

@@ -6,6 +6,7 @@ from copy import deepcopy
 from typing import Any, TypeVar
 
 import tenora_ops
+from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from ..module import Module
@@ -80,12 +81,12 @@ def fuse_linear_bn_weights(
 
 def _check(layer: Module, bn: Any) -> None:
     if layer.training or bn.training:
-        raise AssertionError(
+        raise errors.ConditionError(
             f"[fusion] {type(layer).__name__} and {type(bn).__name__}: got a module in training, expected both in "
             "evaluation. Call eval() on both."
         )
     if bn.running_mean is None or bn.running_var is None:
-        raise AssertionError(
+        raise errors.ConditionError(
             f"[fusion] {type(bn).__name__}: got no running statistics, expected some. "
             "Make it with track_running_stats=True."
         )
@@ -126,7 +127,7 @@ def fuse_linear_bn_eval(linear: T, bn: Any) -> T:
     _check(linear, bn)
     fused: Any = deepcopy(linear)
     if bn.num_features not in (1, fused.out_features):
-        raise AssertionError(
+        raise errors.ConditionError(
             f"[fuse_linear_bn_eval] features of the batch norm: got {bn.num_features}, expected {fused.out_features} "
             "or 1. Fuse layers that follow one another."
         )

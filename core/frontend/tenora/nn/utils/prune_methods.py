@@ -156,7 +156,7 @@ def hook_of(module: Module, name: str) -> tuple[int, BasePruningMethod] | None:
 
 def _same_shape(what: str, given: Tensor, tensor: Tensor) -> None:
     if given.shape != tensor.shape:
-        raise AssertionError(
+        raise errors.ConditionError(
             f"[prune] {what}: got shape {tuple(given.shape)}, expected {tuple(tensor.shape)}. Pass one per element."
         )
 
@@ -239,7 +239,7 @@ def _open_to(method: BasePruningMethod, t: Tensor, mask: Any) -> Any:
             "'global'. Set one of them."
         )
     if not hasattr(method, "dim"):
-        raise AttributeError(
+        raise errors.MissingAttributeError(
             f"[prune] {type(method).__name__}: got a structured method without `dim`, expected the dim of its slices. "
             "Set the attribute."
         )

@@ -26,13 +26,15 @@ def _place(module: Module, path: str) -> tuple[Any, str]:
     holder: Any = module
     for part in parent.split(".") if parent else ():
         if not hasattr(holder, part):
-            raise AttributeError(
+            raise errors.MissingAttributeError(
                 f"[functional_call] {path!r}: got {part!r}, expected a module of {type(holder).__name__}: "
                 f"{list(holder._modules)}. Check the name."
             )
         holder = getattr(holder, part)
     if not name:
-        raise KeyError(f"[functional_call] name: got {path!r}, expected that of a tensor. Check the name.")
+        raise errors.MissingKeyError(
+            f"[functional_call] name: got {path!r}, expected that of a tensor. Check the name."
+        )
     return holder, name
 
 

@@ -133,7 +133,7 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError(
+                raise errors.MissingKeyError(
                     f"[{type(self).__name__}] initial_lr: got none in group {place} with last_epoch={last_epoch}, "
                     "expected the rate that the schedule began with. Load the optimizer's state first, "
                     "or leave last_epoch out to begin."

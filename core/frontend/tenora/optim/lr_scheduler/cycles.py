@@ -287,7 +287,7 @@ class OneCycleLR(_Cycle):
             )
         for place, group in enumerate(self.optimizer.param_groups):
             if "min_lr" not in group:
-                raise KeyError(
+                raise errors.MissingKeyError(
                     f"[OneCycleLR] initial_lr, max_lr, min_lr: got none in group {place}, expected the rates of its "
                     "cycle. Make the scheduler after the last group was added, or give the group these three."
                 )

@@ -90,7 +90,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
                     "Pass tensor[None] for a single row."
                 )
         if any(tensor.shape[0] != tensors[0].shape[0] for tensor in tensors):
-            raise AssertionError(
+            raise errors.ConditionError(
                 f"[TensorDataset] rows: got {[tensor.shape[0] for tensor in tensors]}, expected equal numbers. "
                 "Pass tensors with the same first dimension."
             )
@@ -188,11 +188,11 @@ class ConcatDataset(Dataset[T_co]):
             )
         self.datasets = list(datasets)
         if not self.datasets:
-            raise AssertionError(
+            raise errors.ConditionError(
                 "[ConcatDataset] datasets: got none, expected at least one. Pass datasets with __getitem__."
             )
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
-            raise AssertionError(
+            raise errors.ConditionError(
                 "[ConcatDataset] datasets: got an IterableDataset, expected datasets with __getitem__. "
                 "Use ChainDataset for streams."
             )
@@ -237,7 +237,7 @@ class ChainDataset(IterableDataset[T_co]):
     def _streams(self) -> Iterator[Any]:
         for dataset in self.datasets:
             if not isinstance(dataset, IterableDataset):
-                raise AssertionError(
+                raise errors.ConditionError(
                     f"[ChainDataset] datasets: got {type(dataset).__name__}, expected IterableDataset. "
                     "Use ConcatDataset for datasets with __getitem__."
                 )

@@ -101,7 +101,7 @@ class InProcessIterator(LoaderIterator):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         if loader.num_workers == 0 and loader.timeout != 0:
-            raise AssertionError(
+            raise errors.ConditionError(
                 f"[DataLoader] timeout: got {loader.timeout} without workers, expected 0. Pass num_workers."
             )
         super().__init__(loader)

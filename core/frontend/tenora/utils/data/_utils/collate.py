@@ -150,7 +150,7 @@ def _values(batch: Any, key: Any) -> list[Any]:
         position = next((place for place, sample in enumerate(batch) if key not in sample), None)
         if position is None:
             raise
-        raise KeyError(
+        raise errors.MissingKeyError(
             f"[default_collate] keys of a batch: got {list(batch[position])} at position {position}, expected {key!r} "
             "too, as at position 0. Give all samples the same keys or pass a collate_fn."
         ) from None
