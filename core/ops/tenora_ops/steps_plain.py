@@ -75,7 +75,7 @@ def _rprop(
     turned = ops.lt(agreement, 0)
     grown = ops.where(ops.gt(agreement, 0), size * eta_plus, size)
     size = ops.clamp(ops.where(turned, size * eta_minus, grown), smallest, largest)
-    d = ops.where(turned, d * 0.0, d)
+    d = ops.where(turned, 0, d)
     return p - ops.sign(d) * size, d, size
 
 
