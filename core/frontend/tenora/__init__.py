@@ -81,6 +81,7 @@ from .dtypes import (
 )
 from .formatting import set_printoptions
 from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
+from .lazy_names import refused as _refused
 from .nn.functional import avg_pool1d
 from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
@@ -133,12 +134,7 @@ def __getattr__(name: str) -> _Any:
         return globals().setdefault(name, function)
     if name in _DEVICE_MODULES or (not name.startswith("_") and name in _dispatch.device_types()):
         return _accelerator.accelerator(name)
-    raise AttributeError(
-        f"[tenora] module attribute: got {name!r}, expected a name that tenora has. Check the name."
-        + _dispatch.errors.did_you_mean(name, __dir__()),
-        name=name,
-        obj=None,  # else a traceback adds the interpreter's own suggestion
-    )
+    raise _refused(__name__, name, __dir__())
 
 
 def __dir__() -> list[str]:

@@ -16,6 +16,8 @@ from tenora_autograd import (
     set_grad_enabled,
 )
 
+from .lazy_names import lazy_names as _lazy_names
+
 __all__ = [
     "Function",
     "backward",
@@ -31,3 +33,5 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
+
+__getattr__, __dir__ = _lazy_names(globals(), (), {})

@@ -17,6 +17,7 @@ import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
+from .lazy_names import lazy_names as _lazy_names
 from .nn.module import Module
 from .nn.utils import stateless
 
@@ -103,3 +104,5 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
 
 
 __all__ = ["functional_call", "stack_module_state"]
+
+__getattr__, __dir__ = _lazy_names(globals(), (), {})

@@ -1,12 +1,15 @@
-"""Names of a package that are loaded when they are first asked for (PEP 562)."""
+"""Names of a package that are loaded when they are first asked for (PEP 562), and what is said of others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
 from tenora_dispatch.errors import did_you_mean
+
+from .not_yet import NOT_YET
 
 
 def lazy_names(
@@ -15,7 +18,7 @@ def lazy_names(
     """The `__getattr__` and `__dir__` of the package with this namespace.
 
     `modules` are its submodules, `members` names and the submodules that hold them; a submodule with its member's name
-    would take the member's place. AttributeError for other names, with the one that a likely typo leads to.
+    would take the member's place. Other names are `refused`.
     """
     package = namespace["__name__"]
 
@@ -24,15 +27,30 @@ def lazy_names(
             return import_module(f".{name}", package)
         if name in members:
             return namespace.setdefault(name, getattr(import_module(f".{members[name]}", package), name))
-        public = [known for known in names() if not known.startswith("_")]
-        raise AttributeError(
-            f"[{package}] module attribute: got {name!r}, expected a name that {package.rpartition('.')[2]} has. "
-            "Check the name." + did_you_mean(name, public),
-            name=name,
-            obj=None,  # else a traceback adds the interpreter's own suggestion
-        )
+        raise refused(package, name, names())
 
     def names() -> list[str]:
         return sorted({*namespace, *modules, *members})
 
     return get, names
+
+
+def refused(package: str, name: str, known: Iterable[str]) -> Exception:
+    """The error for a name that a package does not have, called by its `__getattr__`.
+
+    An AttributeError with what to do meanwhile, or with the name that a likely typo leads to. Where a name that is not
+    there yet is imported, it is the ImportError: Python would say no more than that there is no such name.
+    """
+    remedy = NOT_YET.get(package, {}).get(name)
+    if remedy is not None:
+        text = f"[{package}] {name}: got a name that tenora does not have yet, expected one it has. {remedy}"
+        # Where `from package import name` asks: what is raised there ends it, unless it is an AttributeError.
+        if sys._getframe(2).f_code.co_name == "_handle_fromlist":
+            return ImportError(text, name=package)
+    else:
+        text = (
+            f"[{package}] module attribute: got {name!r}, expected a name that {package.rpartition('.')[2]} has. "
+            "Check the name." + did_you_mean(name, [public for public in known if not public.startswith("_")])
+        )
+    # Without the object a traceback adds no suggestion of the interpreter's own.
+    return AttributeError(text, name=name, obj=None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..lazy_names import lazy_names as _lazy_names
 from .module import Module
 
 
@@ -33,3 +34,5 @@ class DataParallel(Module):
 
 
 __all__ = ["DataParallel"]
+
+__getattr__, __dir__ = _lazy_names(globals(), (), {})
