@@ -13,7 +13,6 @@ ALLOWED: dict[str, tuple[int, str]] = {
     "core/dispatch/tenora_dispatch/masks.py": (3, "caught by who reads the manifest"),
     "core/dispatch/tenora_dispatch/versions.py": (2, "the same"),
     "core/engine/tenora_engine/_decorate.py": (1, "the engine imports no other room"),
-    "core/frontend/tenora/lazy_names.py": (1, "what a package's __getattr__ says"),
     "core/frontend/tenora/nn/module_members.py": (1, "a mapping's own, caught by dict's methods"),
     "core/hooks/tenora_hooks/__init__.py": (1, "the room imports no other"),
     "core/hooks/tenora_hooks/entrypoints.py": (1, "caught by the reader of entry points"),

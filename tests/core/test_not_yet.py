@@ -26,7 +26,7 @@ def test_what_is_listed_is_not_there_and_says_what_to_do(package: str, name: str
     assert text == (
         f"[{package}] {name}: got a name that tenora does not have yet, expected one it has. {NOT_YET[package][name]}"
     )
-    assert found.value.name == name
+    assert found.value.name == name and isinstance(found.value, tenora.TenoraError)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
 from typing import Any
 
-from tenora_dispatch.errors import did_you_mean
+from tenora_dispatch.errors import MissingAttributeError, did_you_mean
 
 from .not_yet import NOT_YET
 
@@ -53,4 +53,4 @@ def refused(package: str, name: str, known: Iterable[str]) -> Exception:
             "Check the name." + did_you_mean(name, [public for public in known if not public.startswith("_")])
         )
     # Without the object a traceback adds no suggestion of the interpreter's own.
-    return AttributeError(text, name=name, obj=None)
+    return MissingAttributeError(text, name=name)
