@@ -222,26 +222,31 @@ def test_three_steps_of_a_lazy_layer(name: str, backend: str) -> None:
         assert tuple(again.weight.shape) == tuple(ours.weight.shape)
 
 
+#: Recurrent layers and transformers are not there yet.
+LATER = ("RNN", "LSTM", "GRU", "Transformer")
+
+
+def layers_of(f: Any) -> set[str]:
+    return {
+        name for name, kind in vars(f.nn).items() if isinstance(kind, type) and issubclass(kind, f.nn.Module)
+    }
+
+
 def test_no_layer_is_missing_here() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = {type(m).__name__ for make, _ in CASES.values() for m in make(torch).modules()}
-    classes = {
-        name
-        for name, kind in vars(torch.nn).items()
-        if isinstance(kind, type) and issubclass(kind, torch.nn.Module) and hasattr(tenora.nn, name)
+    made |= set(LAZY) | ELSEWHERE
+    missing = {name for name in layers_of(torch) if not name.startswith(LATER)} - made
+    assert missing == set()
+    assert {name for name in layers_of(torch) if not hasattr(tenora.nn, name)} == {
+        name for name in layers_of(torch) if name.startswith(LATER)
     }
-    assert classes - made - set(LAZY) - ELSEWHERE == set()
-    assert len(classes) > 140
 
 
 def test_classes_derive_from_each_other_as_pytorchs() -> None:
     """What `isinstance` says of a layer decides how programs start, skip or replace it."""
-    names = [
-        name
-        for name, kind in vars(torch.nn).items()
-        if isinstance(kind, type) and issubclass(kind, torch.nn.Module) and hasattr(tenora.nn, name)
-    ]
+    names = [name for name in layers_of(torch) if not name.startswith(LATER)]
     differing = [
         (a, b)
         for a in names

@@ -11,10 +11,14 @@ import torch
 
 import tenora
 
-METHODS = [
-    *["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"],
-    *["LBFGS", "Adafactor", "Muon"],
-]
+#: All of PyTorch's but the one that is refused.
+METHODS = sorted(
+    name
+    for name, kind in vars(torch.optim).items()
+    if isinstance(kind, type)
+    and issubclass(kind, torch.optim.Optimizer)
+    and name not in ("Optimizer", "SparseAdam")
+)
 
 
 def weight(f: Any, *shape: int) -> Any:

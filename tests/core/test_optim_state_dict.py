@@ -39,6 +39,16 @@ STATES = [
 ]
 
 
+def test_every_method_is_here() -> None:
+    """But LBFGS, whose state is in test_optim_lbfgs.py."""
+    methods = {
+        name
+        for name, kind in vars(torch.optim).items()
+        if isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer)
+    }
+    assert {CASES[case][0] for case in STATES} == methods - {"Optimizer", "SparseAdam", "LBFGS"}
+
+
 def made(f: Any, case: str) -> tuple[list[Any], Any]:
     method, options = CASES[case]
     params = parameters(f, shapes=shapes_for(method))
