@@ -269,8 +269,31 @@ def test_table_starts_normal_with_a_zero_row() -> None:
     table = tenora.nn.Embedding(2000, 3, padding_idx=5)
     assert table.weight[5].tolist() == [0.0, 0.0, 0.0]
     assert abs(table.weight.std().item() - 1) < 0.05
+
+
+def test_tables_that_are_given() -> None:
     frozen = tenora.nn.Embedding.from_pretrained(tenora.eye(3))
     assert not frozen.weight.requires_grad and frozen(tenora.tensor(1)).tolist() == [0.0, 1.0, 0.0]
+    options = {
+        "max_norm": 1.5,
+        "norm_type": 1.0,
+        "mode": "sum",
+        "include_last_offset": True,
+        "padding_idx": 2,
+    }
+    found = []
+    for f in (tenora, torch):
+        table = f.tensor(numbers(4, 3))
+        bags = f.nn.EmbeddingBag.from_pretrained(table, False, **options)
+        sums = bags(f.tensor([0, 2, 3, 1]), f.tensor([0, 3, 4]))
+        sums.sum().backward()
+        found.append((repr(bags), sums.detach().numpy(), bags.weight.grad.numpy()))
+        assert not f.nn.EmbeddingBag.from_pretrained(table).weight.requires_grad
+        with pytest.raises(AssertionError):
+            f.nn.EmbeddingBag.from_pretrained(table[0])
+    assert found[0][0] == found[1][0]
+    for ours, theirs in zip(found[0][1:], found[1][1:], strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

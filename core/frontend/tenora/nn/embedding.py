@@ -73,6 +73,17 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
 
+def _matrix(name: str, embeddings: Tensor) -> tuple[int, int]:
+    """The sizes of a given table."""
+    if embeddings.ndim != 2:
+        raise errors.ConditionError(
+            f"[{name}] embeddings: got {embeddings.ndim} dimensions, expected 2."
+            " Pass a matrix (rows, features)."
+        )
+    rows, columns = embeddings.shape
+    return rows, columns
+
+
 class Embedding(_Table):
     """Looks up rows of a learnt table: integers of any shape to shape (*, embedding_dim).
 
@@ -141,12 +152,7 @@ class Embedding(_Table):
         >>> table(tenora.tensor([2])).tolist(), table.weight.requires_grad
         ([[0.0, 0.0, 1.0]], False)
         """
-        if embeddings.ndim != 2:
-            raise errors.ConditionError(
-                f"[Embedding] embeddings: got {embeddings.ndim} dimensions, expected 2."
-                " Pass a matrix (rows, features)."
-            )
-        rows, columns = embeddings.shape
+        rows, columns = _matrix("Embedding", embeddings)
         return cls(
             rows, columns, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze
         )
@@ -226,6 +232,44 @@ class EmbeddingBag(_Table):
             self.include_last_offset,
             self.padding_idx,
         )
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """A layer over a given table (rows, features), without a gradient unless `freeze=False`.
+
+        Raises AssertionError for a table that is no matrix.
+
+        >>> import tenora
+        >>> bags = tenora.nn.EmbeddingBag.from_pretrained(tenora.eye(2))
+        >>> bags(tenora.tensor([[0, 1]])).tolist(), bags.weight.requires_grad
+        ([[0.5, 0.5]], False)
+        """
+        rows, columns = _matrix("EmbeddingBag", embeddings)
+        bag = cls(
+            rows,
+            columns,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
+        bag.weight.requires_grad_(not freeze)
+        return bag
 
     def extra_repr(self) -> str:
         """Arguments for the repr."""
