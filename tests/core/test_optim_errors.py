@@ -137,3 +137,59 @@ def test_groups_added_and_removed_under_a_scheduler(name: str) -> None:
     del optimizer.param_groups[0]
     with pytest.raises(ValueError, match=rf"^\[{name}\] rates: got 3, expected one for each of 2 groups"):
         scheduler.step()
+
+
+def sgd() -> Any:
+    return optim.SGD([weight()], lr=0.5, momentum=0.9)
+
+
+SETTINGS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
+    ("StepLR", {"step_size": "x"}, TypeError, "step_size: got 'x'"),
+    ("StepLR", {"step_size": 1, "gamma": None}, TypeError, "gamma: got None"),
+    ("MultiStepLR", {"milestones": 3}, TypeError, "milestones: got 3, expected epochs in a row"),
+    ("MultiStepLR", {"milestones": ["a"]}, TypeError, r"milestones \(a\): got 'a'"),
+    ("ConstantLR", {"factor": "x"}, TypeError, "factor: got 'x'"),
+    ("LinearLR", {"start_factor": "x"}, TypeError, "start_factor: got 'x'"),
+    ("LinearLR", {"total_iters": "x"}, TypeError, "total_iters: got 'x'"),
+    ("ExponentialLR", {"gamma": "x"}, TypeError, "gamma: got 'x'"),
+    ("PolynomialLR", {"total_iters": "x"}, TypeError, "total_iters: got 'x'"),
+    ("CosineAnnealingLR", {"T_max": "x"}, TypeError, "T_max: got 'x'"),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "kind", "says"), SETTINGS)
+def test_settings_of_schedulers_are_named(
+    name: str, options: dict[str, Any], kind: type[Exception], says: str
+) -> None:
+    with pytest.raises(kind, match=rf"^\[{name}\] {says}"):
+        getattr(lr_scheduler, name)(sgd(), **options)
+
+
+@pytest.mark.parametrize("name", ["StepLR", "CosineAnnealingLR"])
+def test_a_length_of_0_is_told_by_the_first_step(name: str) -> None:
+    """As in PyTorch: a schedule that is never run may have it."""
+    optimizer = sgd()
+    scheduler = getattr(lr_scheduler, name)(optimizer, 0)
+    optimizer.step()
+    with pytest.raises(ZeroDivisionError, match=rf"^\[{name}\] \w+: got 0, expected a number of epochs"):
+        scheduler.step()
+
+
+def test_a_metric_that_is_no_number_is_told() -> None:
+    with pytest.raises(TypeError, match=r"^\[ReduceLROnPlateau\] metrics: got 'x', expected a number"):
+        lr_scheduler.ReduceLROnPlateau(sgd()).step("x")  # type: ignore[arg-type]
+
+
+def test_states_of_something_else_are_told() -> None:
+    state = sgd().state_dict()
+    for wrong, says in (
+        ({"model": {}, "optimizer": state}, "got one with 'model', 'optimizer', expected 'param_groups'"),
+        (Net().state_dict(), r"got one with 'layer\.weight', 'layer\.bias'"),
+        ({}, "got one with nothing"),
+        ({"param_groups": state["param_groups"]}, "expected 'state' in it"),
+    ):
+        with pytest.raises(KeyError, match=rf"\[load_state_dict\] state_dict: .*{says}"):
+            sgd().load_state_dict(wrong)
+    for none in (None, "x.pt"):
+        with pytest.raises(TypeError, match=r"^\[load_state_dict\] state_dict: got .*, expected a dict"):
+            sgd().load_state_dict(none)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import argparse
+import datetime
 import doctest
+import enum
 import importlib
 import io
 import math
 import pathlib
 import pickle
-from collections import Counter, OrderedDict, defaultdict, namedtuple
+from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 
 import pytest
@@ -201,6 +204,12 @@ Point = namedtuple("Point", "x y")
         (defaultdict(list), r"collections\.defaultdict.*Convert it to dict"),
         (lambda: 1, r"builtins\.function.*pickle_module=pickle"),
         (tenora.optim.SGD([tenora.nn.Parameter(tenora.ones(1))], lr=1), r"SGD.*state_dict\(\)"),
+        (argparse.Namespace(lr=0.1), r"argparse\.Namespace.*vars\(value\)"),
+        (datetime.datetime(2024, 2, 29), r"datetime\.datetime.*isoformat\(\)"),
+        (deque([1]), r"collections\.deque.*list\(value\)"),
+        (tenora.nn.Linear(1, 1).parameters(), r"generator.*state_dict"),
+        (pathlib.PurePosixPath("x"), r"PurePosixPath.*str\(value\)"),
+        (enum.Enum("Mode", "train").train, r"Mode.*value\.name"),
         ({tenora.ones(1): 1}, "a key or element of type Tensor"),
         (tenora.ones(1).untyped_storage(), r"Storage"),
     ],

@@ -160,11 +160,10 @@ def test_refusals() -> None:
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_refusals_say_what_to_do() -> None:
-    plain = {"no initial_lr", "plateau metric"}  # a KeyError, and Python's own refusal
     for name, call in BAD.items():
-        with pytest.raises(Exception, match=r"^\W?\[|float\(\)") as caught:
+        with pytest.raises(Exception, match=r"^\W?\[") as caught:
             call(ours, our_swa, optimizer_of(tenora))
-        assert (name in plain) != isinstance(caught.value, TenoraError), name
+        assert isinstance(caught.value, TenoraError), name
 
 
 def caught_by(program: Callable[[Any, Any], Any], f: Any, s: Any) -> list[Any]:

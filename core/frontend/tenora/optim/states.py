@@ -89,9 +89,10 @@ def unpack(
     """The reverse of `pack` for these groups, with copies; raises ValueError where the dictionary does not fit."""
     for name in ("param_groups", "state"):
         if name not in state_dict:
+            found = ", ".join(map(repr, list(state_dict)[:4])) or "nothing"
             raise errors.MissingKeyError(
-                f"[load_state_dict] state_dict: got one with {', '.join(map(repr, list(state_dict)[:4])) or 'nothing'}, "
-                f"expected {name!r} in it. Pass what optimizer.state_dict() gave, out of the checkpoint."
+                f"[load_state_dict] state_dict: got one with {found}, expected {name!r} in it. "
+                "Pass what optimizer.state_dict() gave, out of the checkpoint."
             )
     saved_groups: list[Group] = copy.deepcopy(state_dict["param_groups"])
     sizes, own = ([len(group["params"]) for group in each] for each in (saved_groups, groups))

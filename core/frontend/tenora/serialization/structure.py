@@ -13,6 +13,8 @@ import base64
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from pathlib import PurePath
 from typing import Any
 
 from tenora_engine import Size, Tensor
@@ -244,6 +246,18 @@ def _index(part: Any) -> Any:
     return part if part is None else _int(part)
 
 
+# What checkpoints hold beside tensors, and what to save of it.
+_ADVICE = {
+    "argparse.Namespace": "Save vars(value).",
+    "types.SimpleNamespace": "Save vars(value).",
+    "datetime.datetime": "Save value.isoformat().",
+    "datetime.date": "Save value.isoformat().",
+    "datetime.timedelta": "Save value.total_seconds().",
+    "collections.deque": "Save list(value).",
+    "builtins.generator": "Save list(value); of a module, its state_dict().",
+}
+
+
 def _refusal(value: Any, path: tuple[Any, ...]) -> Exception:
     if isinstance(value, Module):
         return HoldsModule()
@@ -257,6 +271,8 @@ def _refusal(value: Any, path: tuple[Any, ...]) -> Exception:
             advice = "Save value.tolist(), or numbers." if exact else "Save numpy.asarray(value)."
     elif hasattr(value, "state_dict"):
         advice = "Save its state_dict()."
+    elif (known := _ADVICE.get(what)) or (isinstance(value, PurePath | Enum)):
+        advice = known or ("Save str(value)." if isinstance(value, PurePath) else "Save value.name.")
     elif plain := next(
         (base for base in kind.__mro__[1:] if base in (*_SCALARS, *_MUTABLE, tuple, str)), None
     ):

@@ -7,6 +7,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 
+from ..checks import check_numbers
 from .base import Rates, Schedule
 
 
@@ -39,6 +40,7 @@ class CosineAnnealingLR(_Cosine):
     """
 
     def __init__(self, optimizer: Any, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        check_numbers(self, T_max=T_max, eta_min=eta_min)
         self.T_max = T_max
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
@@ -52,6 +54,10 @@ class CosineAnnealingLR(_Cosine):
             return [group["lr"] for group in groups]
         if self._step_count == 1 and epoch > 0:
             return self._get_closed_form_lr()
+        if not self.T_max:
+            raise errors.ZeroNumberError(
+                "[CosineAnnealingLR] T_max: got 0, expected a number of epochs. Make the scheduler with another one."
+            )
         # Just after the minimum, where the ratio has no value.
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             rise = 1 - math.cos(math.pi / self.T_max)

@@ -14,6 +14,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 
+from ..checks import check_numbers
 from .base import Rates, Schedule, check_groups
 
 
@@ -53,11 +54,16 @@ class StepLR(_Multiplying):
     """
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        check_numbers(self, step_size=step_size, gamma=gamma)
         self.step_size = step_size
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
     def _ratio(self, epoch: int) -> float:
+        if epoch and not self.step_size:
+            raise errors.ZeroNumberError(
+                "[StepLR] step_size: got 0, expected a number of epochs. Make the scheduler with another one."
+            )
         return 1 if epoch == 0 or epoch % self.step_size else self.gamma
 
     def _factor(self, epoch: int) -> float:
@@ -76,7 +82,12 @@ class MultiStepLR(_Multiplying):
     def __init__(
         self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
     ) -> None:
+        if not isinstance(milestones, Iterable):
+            raise errors.ArgumentTypeError(
+                f"[MultiStepLR] milestones: got {milestones!r:.60}, expected epochs in a row. Pass a list."
+            )
         self.milestones = Counter(milestones)
+        check_numbers(self, gamma=gamma, **{f"milestones ({each})": each for each in self.milestones})
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -99,6 +110,7 @@ class ConstantLR(_Multiplying):
     def __init__(
         self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
     ) -> None:
+        check_numbers(self, factor=factor, total_iters=total_iters)
         if factor > 1 or factor < 0:
             raise errors.ArgumentValueError(
                 f"[ConstantLR] factor: got {factor}, expected 0 to 1. Pass the share of the rate to begin with."
@@ -135,6 +147,7 @@ class LinearLR(_Multiplying):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
+        check_numbers(self, start_factor=start_factor, end_factor=end_factor, total_iters=total_iters)
         if start_factor > 1 or start_factor <= 0:
             raise errors.ArgumentValueError(
                 f"[LinearLR] start_factor: got {start_factor}, expected above 0 and up to 1. "
@@ -175,6 +188,7 @@ class ExponentialLR(_Multiplying):
     """
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
+        check_numbers(self, gamma=gamma)
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
@@ -200,6 +214,7 @@ class PolynomialLR(_Multiplying):
     def __init__(
         self, optimizer: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
     ) -> None:
+        check_numbers(self, total_iters=total_iters, power=power)
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)

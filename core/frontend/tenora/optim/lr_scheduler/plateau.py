@@ -77,6 +77,11 @@ class ReduceLROnPlateau(LRScheduler):
     # The one scheduler whose step takes a metric, in PyTorch too: LRScheduler's would not do in its place.
     def step(self, metrics: SupportsFloat, epoch: int | None = None) -> None:  # type: ignore[override]
         """Judges an epoch by its metric (a number or a tensor of one element)."""
+        if not hasattr(metrics, "__float__"):
+            raise errors.ArgumentTypeError(
+                f"[ReduceLROnPlateau] metrics: got {metrics!r:.60}, expected a number, or a tensor of one element. "
+                "Pass the epoch's loss, for example."
+            )
         current = float(metrics)
         if epoch is not None:
             warn_of_epoch(self)
