@@ -48,7 +48,7 @@ Fit bind(const Signature& s, PyObject* const* args, size_t n_args, PyObject* kwn
 bool has_tenora_op(PyObject* o);
 bool is_number(PyObject* o);               // Python or NumPy number, bool included
 bool to_scalar(PyObject* o, Scalar* out);  // weak
-void drop_zero_imaginary(Scalar& s);        // 2 + 0j becomes 2.0
+void drop_zero_imaginary(Scalar& s);       // 2 + 0j becomes 2.0
 bool to_int64(PyObject* o, int64_t* out);  // int and objects with __index__, not bool
 int64_t int64_argument(PyObject* o, const char* what);
 std::vector<int64_t> ints_argument(PyObject* o, const char* op,

@@ -37,9 +37,9 @@ struct Param {
     bool has_default = false;
     bool keyword_only = false;
     bool real = false;  // a complex number without imaginary part is its real part
-    int slot = 0;      // number among the operands or among the attributes
-    Attr attribute{};  // default of an attribute
-    Operand operand;   // default of an operand
+    int slot = 0;       // number among the operands or among the attributes
+    Attr attribute{};   // default of an attribute
+    Operand operand;    // default of an operand
 };
 
 inline constexpr int kMaxParams = 32;

@@ -104,9 +104,10 @@ PyObject* array(PyObject* self, PyObject* args, PyObject* kwargs) {
         PyRef kw = own(Py_BuildValue("{s:O}", "copy", copy == Py_True ? Py_True : Py_False));
         PyRef result = own(PyObject_Call(method.get(), positional.get(), kw.get()));
         if (copy == Py_False && result.get() != shared.get()) {
-            raise(PyExc_ValueError,
-                  "[__array__] this conversion needs a copy: got copy=False, expected None or True. Leave copy "
-                  "out, or take .numpy(), which shares the memory.");
+            raise(
+                PyExc_ValueError,
+                "[__array__] this conversion needs a copy: got copy=False, expected None or True. Leave copy "
+                "out, or take .numpy(), which shares the memory.");
         }
         return result.release();
     });
