@@ -13,7 +13,7 @@ from typing import Any, Literal
 ROOT = Path(__file__).resolve().parent.parent
 StepKind = Literal["pytest", "ctest", "command"]
 STEP_KINDS: tuple[StepKind, ...] = ("pytest", "ctest", "command")
-STEP_OPTIONS = {"env", "may_be_empty", "cmake", "source", "wrap"}
+STEP_OPTIONS = {"env", "cmake", "source", "wrap"}
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,6 @@ class Step:
     kind: StepKind
     text: str
     env: Mapping[str, str] = field(default_factory=dict)
-    may_be_empty: bool = False
     cmake: str = ""
     source: str = "."
     wrap: str = ""

@@ -253,6 +253,7 @@ def test_many_threads_load_once(install, table, engine):
     assert sys.modules["package_of_mine"].calls == [1] and len(engine.kernels) == 1
 
 
+@pytest.mark.serial
 def test_a_slow_backend_does_not_hold_up_another(install, table):
     install(
         "slow", package="import time\ndef load(registry):\n    time.sleep(0.5)\n    raise OSError('late')\n"

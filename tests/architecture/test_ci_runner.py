@@ -39,21 +39,20 @@ def test_a_broken_report_counts_nothing(tmp_path: Path, content: str | None) -> 
 
 
 @pytest.mark.parametrize(
-    ("counts", "code", "may_be_empty", "expected"),
+    ("counts", "code", "expected"),
     [
-        (Counts(3), 0, False, Counts(3)),
-        (Counts(3, 1), 1, False, Counts(3, 1)),
-        (Counts(3), 1, False, Counts(3, 1)),
-        (Counts(3), 139, False, Counts(3, 1)),
-        (Counts(), 5, False, Counts(0, 1)),
-        (Counts(), 0, False, Counts(0, 1)),
-        (Counts(), 5, True, Counts()),
-        (Counts(), 2, True, Counts(0, 1)),
-        (Counts(0, 0, 4), 0, False, Counts(0, 0, 4)),
+        (Counts(3), 0, Counts(3)),
+        (Counts(3, 1), 1, Counts(3, 1)),
+        (Counts(3), 1, Counts(3, 1)),
+        (Counts(3), 139, Counts(3, 1)),
+        (Counts(), 5, Counts(0, 1)),
+        (Counts(), 0, Counts(0, 1)),
+        (Counts(), 2, Counts(0, 1)),
+        (Counts(0, 0, 4), 0, Counts(0, 0, 4)),
     ],
 )
-def test_exit_codes_are_judged(counts: Counts, code: int, may_be_empty: bool, expected: Counts) -> None:
-    assert judge_tests(counts, code, may_be_empty) == expected
+def test_exit_codes_are_judged(counts: Counts, code: int, expected: Counts) -> None:
+    assert judge_tests(counts, code) == expected
 
 
 def test_counts_sum_and_print() -> None:

@@ -72,6 +72,7 @@ def test_a_tape_of_a_million_nodes_is_freed_without_backward() -> None:
     assert tenora.live()["nodes"] == nodes
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(
     "cpu_mkl" not in installed("cpu"), reason="needs a native backend: install tenora-cpu-mkl"
 )

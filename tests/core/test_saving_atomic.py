@@ -94,6 +94,7 @@ def number_in(path: Path) -> Any:
     return found["number"]
 
 
+@pytest.mark.serial
 def test_a_killed_writer_leaves_the_old_or_the_new_file(writer: Writer, tmp_path: Path) -> None:
     path = tmp_path / "model.tnr"
     typical = sorted(writer.save(0, "no")[1] for _ in range(5))[2]

@@ -47,6 +47,7 @@ def test_segments_that_are_none(options: dict[str, Any], words: str) -> None:
         tenora.segment_reduce(tenora.ones(4), "sum", **options)
 
 
+@pytest.mark.serial
 def test_many_segments_cost_no_table() -> None:
     """60,000 elements in 10,000 segments: seconds and gigabytes if each were compared with each."""
     x = tenora.ones(60_000)
