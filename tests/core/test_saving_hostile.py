@@ -20,6 +20,7 @@ MEGABYTES = 1 << 20
 # Loads each file of a folder with little memory to spare, in a process that may crash.
 LOADER = """
 import os, resource, sys
+import numpy  # whose libraries take memory of their own when they are first needed
 import tenora
 from tenora.serialization import FileError
 with open("/proc/self/statm") as file:

@@ -110,6 +110,13 @@ def pickles() -> Iterator[tuple[str, bytes]]:
     yield "quantized", tensor(kind="QInt8Storage")
     yield "no storage", b"ctorch._utils\n_rebuild_tensor\n(NI0\n(I1\nt(I1\nttR."
     yield "parameter of a list", b"ctorch._utils\n_rebuild_parameter\n(]I01\n}tR."
+    array = b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntC\x01btR"
+    yield "numpy: objects", array + b"(I1\n(I1\ntcnumpy\ndtype\n(S'O8'\ntRI00\n]Natb."
+    yield "numpy: huge texts", array + b"(I1\n(I0\ntcnumpy\ndtype\n(S'U999999999'\ntRI00\nC\x00tb."
+    yield "numpy: huge shape", array + b"(I1\n(I99999999999\ntcnumpy\ndtype\n(S'f8'\ntRI00\nC\x00tb."
+    yield "numpy: no state", array + b"]b."
+    yield "numpy: array of a size", b"cnumpy\nndarray\n((I99999999999\nttR."
+    yield "numpy: from a file", b"cnumpy\nload\n(S'x'\ntR."
 
 
 def archives() -> Iterator[tuple[str, bytes]]:
