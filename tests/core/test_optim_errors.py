@@ -154,6 +154,13 @@ SETTINGS: list[tuple[str, dict[str, Any], type[Exception], str]] = [
     ("ExponentialLR", {"gamma": "x"}, TypeError, "gamma: got 'x'"),
     ("PolynomialLR", {"total_iters": "x"}, TypeError, "total_iters: got 'x'"),
     ("CosineAnnealingLR", {"T_max": "x"}, TypeError, "T_max: got 'x'"),
+    ("CyclicLR", {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": "x"}, TypeError, "step_size_up: got 'x'"),
+    (
+        "CyclicLR",
+        {"base_lr": 0.1, "max_lr": 1.0, "step_size_up": 0},
+        ZeroDivisionError,
+        "step_size_up: got a",
+    ),
 ]
 
 
@@ -163,6 +170,16 @@ def test_settings_of_schedulers_are_named(
 ) -> None:
     with pytest.raises(kind, match=rf"^\[{name}\] {says}"):
         getattr(lr_scheduler, name)(sgd(), **options)
+
+
+@pytest.mark.parametrize("rate", ["x", None, [None]])
+def test_rates_of_groups_that_are_no_numbers_are_named(rate: Any) -> None:
+    for made in (
+        lambda: lr_scheduler.OneCycleLR(sgd(), rate, total_steps=5),
+        lambda: lr_scheduler.CyclicLR(sgd(), 0.1, rate),
+    ):
+        with pytest.raises(TypeError, match=r"^\[lr_scheduler\] max_lr: got .*, expected a number"):
+            made()
 
 
 @pytest.mark.parametrize("name", ["StepLR", "CosineAnnealingLR"])

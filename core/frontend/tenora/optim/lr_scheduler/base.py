@@ -48,6 +48,11 @@ def per_group(name: str, optimizer: Any, value: Any) -> list[Any]:
             f"[lr_scheduler] {name}: got {len(value)} values, expected one for each of {count} groups. "
             "Pass one number for all, or as many as the optimizer has groups."
         )
+    for each in value:
+        if not hasattr(each, "__float__"):
+            raise errors.ArgumentTypeError(
+                f"[lr_scheduler] {name}: got {each!r:.60}, expected a number. Pass one for all groups, or a list."
+            )
     return [copied(each) for each in value]
 
 

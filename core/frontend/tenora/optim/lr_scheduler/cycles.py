@@ -8,6 +8,7 @@ from typing import Any
 
 from tenora_dispatch import errors
 
+from ..checks import check_numbers
 from .base import Rates, Schedule, check_groups, check_optimizer, per_group, set_option
 from .factors import function_state
 
@@ -111,8 +112,13 @@ class CyclicLR(_Cycle):
             for group, lr in zip(optimizer.param_groups, base_lrs, strict=True):
                 set_option(group, "lr", lr)
         self.max_lrs = per_group("max_lr", optimizer, max_lr)
+        check_numbers(self, step_size_up=step_size_up, gamma=gamma)
         up = float(step_size_up)
         down = up if step_size_down is None else float(step_size_down)
+        if not up + down:
+            raise errors.ZeroNumberError(
+                "[CyclicLR] step_size_up: got a cycle of 0 steps, expected more. Pass the number of steps of a rise."
+            )
         self.total_size = up + down
         self.step_ratio = up / self.total_size
         if mode not in _MODES and scale_fn is None:
