@@ -58,7 +58,7 @@ LISTED: dict[tuple[str, str], str] = {
     **each(["normal_mean", "normal_std"], KERNELS, ONLY_EMPTY),
     **each(["bernoulli_p"], COMPLEX, ONLY_EMPTY),
     **each(
-        ["bernoulli", "scatter_reduce", "index_reduce", "searchsorted", "bucketize", "soft_margin_loss"],
+        ["bernoulli", "index_reduce", "searchsorted", "bucketize", "soft_margin_loss"],
         COMPLEX,
         NO_ORDER,
     ),

@@ -18,7 +18,6 @@ pytestmark = pytest.mark.oracle
 
 #: Public functions that PyTorch documents with out= and that have none here.
 WITHOUT = {
-    "where": "its forms of one and three arguments share a name",
     "histogram": "the number of results depends on the call",
     "histogramdd": "the number of results depends on the call",
     "empty_like": "PyTorch's own function refuses it",

@@ -303,7 +303,7 @@ static const Prepare table[] = {
     {.name = "plain", .run = plain},
     {.name = "scan", .run = plain},
     {.name = "gather", .run = gather, .shape_rules = "gather"},
-    {.name = "reduce", .run = reduce, .shape_rules = "reduce reduce_nonempty"},
+    {.name = "reduce", .run = reduce, .shape_rules = "reduce reduce_named reduce_nonempty"},
     {.name = "reduce_lowest", .run = reduce_lowest},
     {.name = "argreduce", .run = argreduce, .shape_rules = "argreduce"},
     {.name = "matmul",

@@ -279,6 +279,12 @@ void sum_rule(Infer& c) {
     finish(c, d, d);
 }
 
+// nansum: what is no number is left out before anything is cast.
+void sum_as_given(Infer& c) {
+    sum_rule(c);
+    c.compute = DType::None;
+}
+
 void mean_rule(Infer& c) {
     DType d = dtype_attr(c);
     if (d == DType::None) d = first_tensor(c)->dtype;
@@ -414,6 +420,7 @@ const RuleName table[] = {
     {"value_index", value_index},
     {"uint32", uint32_rule},
     {"sum", sum_rule},
+    {"sum_as_given", sum_as_given},
     {"mean", mean_rule},
     {"attr", attr_rule},
     {"attr_or_same", attr_or_same},

@@ -56,6 +56,7 @@ void dim_same(Infer& c) {
 // Attribute `at` becomes the ascending span of reduced dimensions; a bit per reduced dimension comes back.
 uint64_t normal_dims(Infer& c, int rank, bool empty_means_all, size_t at = 0) {
     uint64_t reduced = 0;
+    bool number_seen = false;  // a tensor of rank 0 has one dim to name
     std::span<const int64_t> dims;
     if (has_attr(c, at)) dims = span_attr(c, at, "dim");
     if (!has_attr(c, at) || (empty_means_all && dims.empty())) {
@@ -63,11 +64,11 @@ uint64_t normal_dims(Infer& c, int rank, bool empty_means_all, size_t at = 0) {
     } else {
         for (int64_t d : dims) {
             int64_t dim = wrap_dim(c, d, rank);
-            if (!rank) continue;
-            if (reduced >> dim & 1)
+            if (rank ? reduced >> dim & 1 : number_seen)
                 refuse(c, ErrorKind::Runtime, "dim", "dimension appears twice: got ", dims,
                        ", expected distinct dimensions. Name each dimension once.");
-            reduced |= 1ull << dim;
+            if (rank) reduced |= 1ull << dim;
+            number_seen = true;
         }
     }
     int64_t* p = new_span(c, at, size_t(__builtin_popcountll(reduced)));
@@ -87,9 +88,10 @@ void reduced_shape(Infer& c, std::span<const int64_t> shape, uint64_t reduced, b
     }
 }
 
+template <bool kEmptyMeansAll>
 void reduce(Infer& c) {
     Tensor* x = first_tensor(c);
-    uint64_t reduced = normal_dims(c, x->rank(), true);
+    uint64_t reduced = normal_dims(c, x->rank(), kEmptyMeansAll);
     reduced_shape(c, x->shape(), reduced, bool_attr(c, 1, false));
     all_outputs_like_first(c);
 }
@@ -126,8 +128,8 @@ void layer_norm(Infer& c) {
     set_shape(c.out[0], x->shape());
 }
 
-void refuse_empty(Infer& c, Tensor* x, int64_t dim) {
-    refuse(c, dim < 0 ? ErrorKind::Runtime : ErrorKind::Index, "shape", "no element to choose from: got ",
+void refuse_empty(Infer& c, Tensor* x, int64_t dim, ErrorKind whole = ErrorKind::Runtime) {
+    refuse(c, dim < 0 ? whole : ErrorKind::Index, "shape", "no element to choose from: got ",
            describe(x), ", expected at least one element", dim < 0 ? "" : " along the dimension",
            ". Check for empty input first.");
 }
@@ -136,7 +138,7 @@ void refuse_empty(Infer& c, Tensor* x, int64_t dim) {
 void reduce_nonempty(Infer& c) {
     Tensor* x = first_tensor(c);
     bool everything = !has_attr(c, 0);
-    reduce(c);
+    reduce<true>(c);
     for (uint32_t i = 0; i < c.attr[0].count; ++i) {
         int64_t dim = c.attr[0].value.span[i];
         if (x->shape()[size_t(dim)] == 0) refuse_empty(c, x, everything ? -1 : dim);
@@ -146,7 +148,7 @@ void reduce_nonempty(Infer& c) {
 void argreduce(Infer& c) {
     Tensor* x = first_tensor(c);
     if (!has_attr(c, 0)) {
-        if (x->numel == 0) refuse_empty(c, x, -1);
+        if (x->numel == 0) refuse_empty(c, x, -1, ErrorKind::Index);
         uint64_t all = x->rank() == 64 ? ~0ull : (1ull << x->rank()) - 1;
         reduced_shape(c, x->shape(), all, bool_attr(c, 1, false));
     } else {
@@ -284,7 +286,8 @@ const RuleName table[] = {
     {"like", same},
     {"broadcast", broadcast},
     {"dim_same", dim_same},
-    {"reduce", reduce},
+    {"reduce", reduce<true>},
+    {"reduce_named", reduce<false>},  // dim=() names none
     {"scan", scan},
     {"argreduce", argreduce},
     {"sort", dim_same},

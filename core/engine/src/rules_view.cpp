@@ -122,7 +122,13 @@ void squeeze(Infer& c) {
     uint64_t chosen = ~0ull;
     if (has_attr(c, 0)) {
         chosen = 0;
-        for (int64_t d : span_attr(c, 0, "dim")) chosen |= 1ull << wrap_dim(c, d, s.rank);
+        for (int64_t d : span_attr(c, 0, "dim")) {
+            uint64_t bit = 1ull << wrap_dim(c, d, s.rank);
+            if (chosen & bit)
+                refuse(c, ErrorKind::Runtime, "dim", "dimension appears twice: got ", span_attr(c, 0, "dim"),
+                       ", expected distinct dimensions. Name each dimension once.");
+            chosen |= bit;
+        }
     }
     OutMeta& m = c.out[0];
     m.rank = 0;

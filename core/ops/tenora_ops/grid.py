@@ -41,7 +41,7 @@ def _affine_grid(theta: Any, size: Sequence[int], align_corners: bool | None = N
         )
     n = len(size) - 2
     if n not in (2, 3) or tuple(theta.shape) != (size[0], n, n + 1):
-        raise errors.ArgumentValueError(
+        raise errors.OperationError(
             f"[affine_grid] theta does not fit: got {tuple(theta.shape)} for size {tuple(size)}, expected (N, 2, 3) "
             "for (N, C, H, W) or (N, 3, 4) for (N, C, D, H, W)."
             " Reshape theta."
@@ -131,7 +131,8 @@ def _inside(at: Any, size: int, padding_mode: str, align_corners: bool) -> Any:
         return at
     if padding_mode == "reflection":
         at = _mirrored(at, 0, size - 1) if align_corners else _mirrored(at, -0.5, size - 0.5)
-    return ops.clamp(at, 0, size - 1)
+    # Where a position is no number, PyTorch's bounds leave 0.
+    return ops.clamp(ops.where(ops.eq(at, at), at, 0.0), 0, size - 1)
 
 
 def _elements(x: Any, places: list[Any], zeros: bool) -> Any:

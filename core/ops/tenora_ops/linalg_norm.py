@@ -191,7 +191,7 @@ def matrix_norm(A: Any, order: Any, dim: Sequence[int], keepdim: bool, dtype: An
             return ops.sum(sums, [place], keepdim)  # of nothing: 0
         return (ops.amax if order > 0 else ops.amin)(sums, [place], keepdim)
     if order not in ("nuc", 2, -2):
-        raise errors.ArgumentValueError(
+        raise errors.OperationError(
             f"[{name}] order: got {order!r}, expected 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2. Choose one of them."
         )
     rest = [d for d in range(A.ndim) if d not in (rows, columns)]
@@ -259,6 +259,8 @@ linalg_matrix_norm_str = op(
 def _norm(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
     """torch.linalg.norm: vector norms over one dim or flattened, matrix norms over two."""
     dims = _dims(dim)
+    if dims is not None and len(dims) not in (1, 2):
+        raise refuse("linalg.norm", "dims", list(dims), "1 or 2 of them", "Name as many, or use vector_norm.")
     if ord is None:
         return vector_norm(A, 2, dims, keepdim, dtype)
     if dims is None:

@@ -116,9 +116,10 @@ def _negative_likelihoods(scores: Any, rows: list[list[int]], frames: list[int],
         alpha = ops.maximum(alpha + ops.gather(ops.select(scores, 0, t), 1, labels), NEVER) + exists
         kept.append(alpha)
     found = []
+    nothing = ops.sum(ops.narrow(scores, 0, 0, 0))  # 0, which is made from scores all the same
     for n, (row, length) in enumerate(zip(rows, frames, strict=True)):
         if not length:
-            found.append(ops.full((), 0.0 if not row else math.inf, dtype=scores.dtype, device=scores.device))
+            found.append(nothing + (0.0 if not row else math.inf))
             continue
         last = ops.select(kept[length - 1], 0, n)
         ends = ops.narrow(last, 0, max(2 * len(row) - 1, 0), 2 if row else 1)
@@ -151,6 +152,10 @@ def _ctc_loss(
         log_probs, input_lengths = ops.unsqueeze(log_probs, 1), ops.reshape(input_lengths, (1,))
         targets, target_lengths = ops.reshape(targets, (1, -1)), ops.reshape(target_lengths, (1,))
     frames, count, classes = log_probs.shape
+    if not log_probs.numel():
+        raise errors.OperationError(
+            f"[ctc_loss] log_probs has no elements: got {tuple(log_probs.shape)}, expected (T, N, C). Give it frames."
+        )
     if not 0 <= blank < classes:
         raise errors.OperationError(
             f"[ctc_loss] blank: got {blank}, expected a class from 0 to {classes - 1}."

@@ -206,6 +206,11 @@ nanmedian_dim = op(
 def _kthvalue(input: Any, k: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     dim = wrap_dim("kthvalue", dim, input.ndim)
     length = input.shape[dim] if input.ndim else 1
+    if not length:
+        raise errors.IndexRangeError(
+            f"[kthvalue] no element to choose from: got {tuple(input.shape)}, expected elements along dimension {dim}. "
+            "Check for empty input first."
+        )
     if not 1 <= k <= length:
         raise errors.OperationError(
             f"[kthvalue] k out of range: got {k}, expected 1 to {length} along dimension {dim}. Choose another k."

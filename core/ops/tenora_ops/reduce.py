@@ -351,6 +351,7 @@ any = op(
     "any(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
     family=SUM,
     dtype="bool",
+    shape="reduce_named",
     domain=Domain(-1.0, 1.0),
     tolerance="exact",
     oracle=lambda x, dim=None, keepdim=False: reduced(
@@ -365,6 +366,7 @@ all = op(
     "all(input: Tensor, dim: int[]? = None, keepdim: bool = False) -> Tensor",
     family=SUM,
     dtype="bool",
+    shape="reduce_named",
     domain=Domain(-1.0, 1.0),
     tolerance="exact",
     oracle=lambda x, dim=None, keepdim=False: reduced(

@@ -103,6 +103,8 @@ def _reduced(input: Any, index: Any, src: Any, dim: int, reduce: str, include_se
         if reduce == "sum":
             return total
         counts = ops.scatter_add(_ones(include_self, input), dim, index, ops.ones_like(src))
+        if input.dtype.is_complex:
+            return ops.div(total, ops.where(ops.eq(counts, 0), 1, counts))
         counts = ops.maximum(counts, 1)
         return ops.div(total, counts) if input.dtype.is_floating_point else ops.floor_divide(total, counts)
     return ops.scatter_fold(start, dim, index, src, reduce)

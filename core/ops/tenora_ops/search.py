@@ -49,7 +49,12 @@ def _searchsorted(
     sequence = sorted_sequence if sorter is None else ops.gather(sorted_sequence, -1, sorter)
     values = input
     if is_number(input):
-        values = ops.full((), input, dtype=sequence.dtype, device=sequence.device)
+        whole = not sequence.dtype.is_floating_point
+        dtype = _engine.float64 if whole and isinstance(input, float) else sequence.dtype
+        values = ops.full((), input, dtype=dtype, device=sequence.device)
+    if sequence.dtype != values.dtype:
+        common = _engine.promote_types(sequence.dtype, values.dtype)
+        sequence, values = ops.to(sequence, common), ops.to(values, common)
     _check_sequence(sequence, values)
     right = right or side == "right"
     if sequence.ndim == 1:
@@ -60,10 +65,6 @@ def _searchsorted(
 
 
 def _check_sequence(sequence: Any, values: Any) -> None:
-    if sequence.dtype != values.dtype:
-        raise errors.OperationError(
-            f"[searchsorted] different dtypes: got {sequence.dtype} and {values.dtype}, expected one. Cast one of them."
-        )
     if not sequence.ndim or (sequence.ndim > 1 and sequence.shape[:-1] != values.shape[:-1]):
         raise errors.OperationError(
             f"[searchsorted] shapes do not fit: got a sequence {tuple(sequence.shape)} for values "

@@ -84,6 +84,7 @@ where = op(
     oracle=lambda c, a, b: np.where(c, a, b),
     doc="input where the condition holds, other elsewhere.",
     example="tenora.where(tenora.tensor([True, False]), 1.0, tenora.tensor([5.0, 6.0]))",
+    out=True,
 )
 
 

@@ -111,7 +111,10 @@ def _axis_split(name: str, dim: int, input: Any, indices_or_sections: Any) -> tu
 
 
 def _unbind(input: Any, dim: int = 0) -> tuple[Any, ...]:
-    need_rank("unbind", input, 1)
+    if not input.ndim:
+        raise errors.IndexRangeError(
+            "[unbind] wrong number of dimensions: got 0, expected at least 1. Reshape the tensor."
+        )
     dim = wrap_dim("unbind", dim, input.ndim)
     return _engine.mark_parts(tuple(ops.select(input, dim, i) for i in range(input.shape[dim])))
 

@@ -59,6 +59,7 @@ def _numbers(row: Any) -> Any:
 nansum = op(
     "nansum(input: Tensor, dim: int[]? = None, keepdim: bool = False, *, dtype: dtype? = None) -> Tensor",
     family=SUM,
+    dtype="sum_as_given",
     dtypes=ORDERED,
     samples=sums,
     gradient_samples=plain_sums,
@@ -399,16 +400,28 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
             raise errors.OperationError(
                 f"[histogram] range: got {range}, expected two numbers. Pass (min, max)."
             )
+        if bins <= 0:
+            raise errors.OperationError(
+                f"[histogram] bins: got {bins}, expected 1 or more. Ask for one bin or more."
+            )
+        if range is not None and range[0] == range[1]:
+            range = (range[0] - 0.5, range[1] + 0.5)
         lowest, highest = range or (0.0, 0.0)
         low, high = _range("histogram", flat, lowest, highest, room=0.5 if flat.numel() else 0.0)
         edges = ops.to(
             ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=input.device), input.dtype
         )
     else:
+        if range is not None:
+            raise errors.ArgumentTypeError(
+                f"[histogram] range does not fit: got {range} with edges as bins, expected a number of bins. "
+                "Leave it out."
+            )
         edges = bins
-    if edges.ndim != 1 or not edges.shape[0]:
+    if edges.ndim != 1 or edges.shape[0] < 2:
         raise errors.OperationError(
-            f"[histogram] bins: got a tensor of shape {tuple(edges.shape)}, expected a vector of edges. Pass one."
+            f"[histogram] bins: got a tensor of shape {tuple(edges.shape)}, expected a vector of at least two edges. "
+            "Pass one."
         )
     last = edges.shape[0] - 1
     places = _search(edges, flat, True) - 1
