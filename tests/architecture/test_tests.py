@@ -1,4 +1,4 @@
-"""Rules for the tests themselves: what measures time runs without neighbours."""
+"""Rules for the tests themselves: what measures time runs without neighbours, what is shared lies in tests/helpers."""
 
 import ast
 
@@ -34,3 +34,24 @@ def test_what_measures_time_runs_without_neighbours() -> None:
 )
 def test_rule_finds_a_clock(marker: str, found: list[str]) -> None:
     assert clocks_without_serial(f"{marker}def test_a():\n    start = time.perf_counter()\n") == found
+
+
+def imported_tests(source: str) -> list[str]:
+    """The test modules that a module imports: it would run with them, and break with them."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            found.append(node.module or "")
+    return [name for name in found if name.startswith("test_")]
+
+
+def test_tests_of_core_share_by_helpers() -> None:
+    found = {path.name: imported_tests(path.read_text()) for path in (ROOT / "tests/core").rglob("*.py")}
+    assert {name: modules for name, modules in found.items() if modules} == {}
+
+
+@pytest.mark.parametrize("line", ["import test_a", "import os, test_a as a", "from test_a import LAYERS"])
+def test_rule_finds_an_imported_test(line: str) -> None:
+    assert imported_tests(line) == ["test_a"] and imported_tests("import draws\nfrom a import test_b") == []

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.data as theirs
-from test_data_datasets import outcome
+from data_outcomes import outcome
 from torch.utils.data._utils import collate as their_collate
 
 import tenora

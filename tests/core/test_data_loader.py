@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 import torch.utils.data as theirs
+from data_outcomes import outcome, plain, stream
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from test_data_datasets import outcome, plain, stream
 
 import tenora
 import tenora.utils.data as ours

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import torch.utils.data as theirs
-from test_data_datasets import stream
+from data_outcomes import stream
+from draws import generator
 
 import tenora
 import tenora.utils.data as ours
@@ -17,10 +18,6 @@ from tenora.utils.data import dataloader
 from tenora.utils.data.sampler import draw_seed
 
 COUNT = 20
-
-
-def generator(seed: int) -> tenora.Generator:
-    return tenora.Generator().manual_seed(seed)
 
 
 def orders(seed: int | None, epochs: int = 2, **arguments: Any) -> list[list[int]]:
@@ -67,8 +64,8 @@ def test_epochs_differ_and_repeat(backend: str) -> None:
     assert second == orders(None)
 
 
-def test_the_way_of_loading_changes_nothing() -> None:
-    dataloader._told_of_workers = True
+def test_the_way_of_loading_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataloader, "_told_of_workers", True)
     expected = orders(1)
     assert orders(1, num_workers=2) == expected
     assert orders(1, batch_size=7) == expected

@@ -8,19 +8,16 @@ from typing import Any
 import pytest
 import torch
 import torch.utils.data as theirs
+from data_outcomes import outcome
+from draws import generator
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_profiles import examples
-from test_data_datasets import outcome
 
 import tenora
 import tenora.utils.data as ours
 
 SIZES = st.integers(1, 40)
-
-
-def generator(seed: int) -> tenora.Generator:
-    return tenora.Generator().manual_seed(seed)
 
 
 @given(SIZES, st.integers(0, 2**40))

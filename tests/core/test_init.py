@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from both import agree, refused
+from draws import generator
 from engine_fixtures import installed
 from scipy import stats
 
@@ -29,12 +30,6 @@ DRAWN = {
     "sparse_": {"sparsity": 0.3},
 }
 OLD = "uniform normal constant eye dirac xavier_uniform xavier_normal kaiming_uniform kaiming_normal orthogonal sparse"
-
-
-def generator(seed: int) -> tenora.Generator:
-    made = tenora.Generator()
-    made.manual_seed(seed)
-    return made
 
 
 def ks(values: tenora.Tensor, distribution: Any) -> float:

@@ -9,21 +9,18 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-import test_nn_layers_parity as layers
-import test_nn_spatial as spatial
 import torch
+from draws import numbers
+from layer_cases import CHANCES, LABELS, LAYERS, LOSSES, ROUGH, SPATIAL, WITHOUT_TARGETS, Maker
 
 import tenora
 
 pytestmark = pytest.mark.oracle
 
-Maker = Callable[[Any], Any]
-numbers = layers.numbers
 RATE = 0.05
 INDICES = np.array([[0, 2, 2], [5, 2, 1]])
 
@@ -56,8 +53,8 @@ def recogniser(f: Any) -> Any:
 
 
 CASES: dict[str, tuple[Maker, list[Any]]] = {
-    **{name: (make, [numbers(*shape)]) for name, (make, shape) in (layers.LAYERS | spatial.LAYERS).items()},
-    **layers.LOSSES,
+    **{name: (make, [numbers(*shape) * 2]) for name, (make, shape) in (LAYERS | SPATIAL).items()},
+    **LOSSES,
     "Identity": (lambda f: f.nn.Identity(3, unused=4), [numbers(2, 3)]),
     "Linear": (lambda f: f.nn.Linear(4, 3), [numbers(2, 4)]),
     "Linear without bias": (lambda f: f.nn.Linear(4, 3, bias=False), [numbers(2, 5, 4)]),
@@ -81,14 +78,14 @@ CASES: dict[str, tuple[Maker, list[Any]]] = {
     "CrossMapLRN2d": (lambda f: f.nn.CrossMapLRN2d(6, 0.5, 0.6, 2), [numbers(2, 3, 4, 2)]),
     "CTCLoss": (recogniser, [numbers(6, 3, 3), np.array([[2, 0, 0], [3, 2, 1], [1, 1, 1]])]),
     "MSELoss": (lambda f: f.nn.MSELoss(), [numbers(5, 4), numbers(5, 4, seed=1)]),
-    "NLLLoss": (lambda f: f.nn.NLLLoss(f.tensor(layers.CHANCES[0])), [numbers(5, 4), layers.LABELS]),
+    "NLLLoss": (lambda f: f.nn.NLLLoss(f.tensor(CHANCES[0])), [numbers(5, 4), LABELS]),
     "CrossEntropyLoss": (
         lambda f: f.nn.CrossEntropyLoss(label_smoothing=0.1, ignore_index=2),
-        [numbers(5, 4), layers.LABELS],
+        [numbers(5, 4), LABELS],
     ),
     "LinearCrossEntropyLoss": (
         lambda f: f.nn.LinearCrossEntropyLoss(4, 5, bias=True, label_smoothing=0.1, reduction="sum"),
-        [numbers(5, 4), layers.LABELS],
+        [numbers(5, 4), LABELS],
     ),
     "LinearCrossEntropyLoss of several": (
         lambda f: f.nn.LinearCrossEntropyLoss(4, 6, out_features=(3,), ignore_index=2),
@@ -136,8 +133,6 @@ LAZY: dict[str, tuple[Maker, list[Any]]] = {
         for n in (1, 2, 3)
     },
 }
-#: PyTorch's gradient of the target of these is none, or it has none for such targets.
-WHOLE_TARGETS = layers.WITHOUT_TARGETS
 #: Holders of other modules.
 ELSEWHERE = {
     "Container", "Module", "ModuleDict", "ModuleList", "NLLLoss2d", "ParameterDict", "ParameterList", "Sequential",
@@ -145,7 +140,7 @@ ELSEWHERE = {
 
 
 def arrays_of(name: str, arrays: list[Any]) -> list[Any]:
-    return [*arrays[:-1], arrays[-1].astype(np.int64)] if name in WHOLE_TARGETS else arrays
+    return [*arrays[:-1], arrays[-1].astype(np.int64)] if name in WITHOUT_TARGETS else arrays
 
 
 def numpy_state(layer: Any) -> dict[str, Any]:
@@ -203,7 +198,7 @@ def test_three_steps(name: str, backend: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ours, theirs = make(tenora).double(), make(torch).double()
-        train_both(ours, theirs, make, arrays_of(name, arrays), layers.ROUGH.get(name, 1e-9))
+        train_both(ours, theirs, make, arrays_of(name, arrays), ROUGH.get(name, 1e-9))
 
 
 @pytest.mark.parametrize("name", LAZY)

@@ -1,7 +1,6 @@
-"""Normalisation, activations, dropout, embeddings and losses as modules against PyTorch.
+"""Layers against PyTorch beside their training: normalisation at rest, writing in place, embeddings, dropout, refusals.
 
-Each layer is made twice from one line; same parameters, same inputs: the same repr, state_dict keys, results, gradients
-and, where it has any, buffers.
+Training of every layer is in test_module_training.py.
 """
 
 from __future__ import annotations
@@ -12,60 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from draws import numbers
+from layer_cases import LAYERS, ROUGH, Maker
 
 import tenora
 
 pytestmark = pytest.mark.oracle
 
-Maker = Callable[[Any], Any]
-LAYERS: dict[str, tuple[Maker, tuple[int, ...]]] = {
-    "BatchNorm1d": (lambda f: f.nn.BatchNorm1d(3), (5, 3)),
-    "BatchNorm1d of sequences": (lambda f: f.nn.BatchNorm1d(3, momentum=None), (5, 3, 2)),
-    "BatchNorm2d": (lambda f: f.nn.BatchNorm2d(3, eps=1e-3, momentum=0.3), (2, 3, 2, 4)),
-    "BatchNorm2d bare": (
-        lambda f: f.nn.BatchNorm2d(3, affine=False, track_running_stats=False),
-        (2, 3, 2, 4),
-    ),
-    "BatchNorm3d": (lambda f: f.nn.BatchNorm3d(2), (2, 2, 2, 2, 3)),
-    "GroupNorm": (lambda f: f.nn.GroupNorm(2, 4), (2, 4, 3)),
-    "GroupNorm bare": (lambda f: f.nn.GroupNorm(2, 4, affine=False), (2, 4, 3)),
-    "LayerNorm": (lambda f: f.nn.LayerNorm((3, 4)), (2, 3, 4)),
-    "LayerNorm without bias": (lambda f: f.nn.LayerNorm(4, bias=False), (2, 3, 4)),
-    "RMSNorm": (lambda f: f.nn.RMSNorm(4), (2, 3, 4)),
-    "InstanceNorm1d": (lambda f: f.nn.InstanceNorm1d(3), (2, 3, 4)),
-    "InstanceNorm2d": (lambda f: f.nn.InstanceNorm2d(3, affine=True, track_running_stats=True), (2, 3, 2, 4)),
-    "InstanceNorm2d alone": (lambda f: f.nn.InstanceNorm2d(3), (3, 2, 4)),
-    "InstanceNorm3d": (lambda f: f.nn.InstanceNorm3d(2), (1, 2, 2, 2, 3)),
-    "LocalResponseNorm": (lambda f: f.nn.LocalResponseNorm(2, alpha=0.5), (2, 4, 3)),
-    "LeakyReLU": (lambda f: f.nn.LeakyReLU(0.2), (3, 4)),
-    "ReLU6": (lambda f: f.nn.ReLU6(), (3, 4)),
-    "ELU": (lambda f: f.nn.ELU(0.5), (3, 4)),
-    "CELU": (lambda f: f.nn.CELU(0.5), (3, 4)),
-    "SELU": (lambda f: f.nn.SELU(), (3, 4)),
-    "SiLU": (lambda f: f.nn.SiLU(), (3, 4)),
-    "GLU": (lambda f: f.nn.GLU(0), (4, 3)),
-    "Hardtanh": (lambda f: f.nn.Hardtanh(-0.5, 0.25), (3, 4)),
-    "Hardsigmoid": (lambda f: f.nn.Hardsigmoid(), (3, 4)),
-    "Hardswish": (lambda f: f.nn.Hardswish(), (3, 4)),
-    "Hardshrink": (lambda f: f.nn.Hardshrink(0.3), (3, 4)),
-    "Softshrink": (lambda f: f.nn.Softshrink(0.3), (3, 4)),
-    "Softsign": (lambda f: f.nn.Softsign(), (3, 4)),
-    "Tanhshrink": (lambda f: f.nn.Tanhshrink(), (3, 4)),
-    "Threshold": (lambda f: f.nn.Threshold(0.1, 20), (3, 4)),
-    "LogSigmoid": (lambda f: f.nn.LogSigmoid(), (3, 4)),
-    "Mish": (lambda f: f.nn.Mish(), (3, 4)),
-    "PReLU": (lambda f: f.nn.PReLU(), (3, 4)),
-    "PReLU of channels": (lambda f: f.nn.PReLU(3, init=0.1), (2, 3, 4)),
-    "RReLU at rest": (lambda f: f.nn.RReLU().eval(), (3, 4)),
-    "Softmin": (lambda f: f.nn.Softmin(1), (3, 4)),
-    "Softmax2d": (lambda f: f.nn.Softmax2d(), (2, 3, 2, 2)),
-    "Softplus": (lambda f: f.nn.Softplus(2.0), (3, 4)),
-    "Dropout1d at rest": (lambda f: f.nn.Dropout1d(0.3).eval(), (2, 3, 4)),
-    "Dropout2d at rest": (lambda f: f.nn.Dropout2d(0.3).eval(), (2, 3, 2, 2)),
-    "Dropout3d of nothing": (lambda f: f.nn.Dropout3d(0.0), (2, 3, 1, 2, 2)),
-    "AlphaDropout of nothing": (lambda f: f.nn.AlphaDropout(0.0), (3, 4)),
-    "FeatureAlphaDropout at rest": (lambda f: f.nn.FeatureAlphaDropout().eval(), (3, 4)),
-}
 INPLACE = (
     "LeakyReLU",
     "ReLU6",
@@ -79,14 +31,6 @@ INPLACE = (
     "Mish",
     "RReLU",
 )
-
-
-#: PyTorch's kernel for double takes 1 / 6 in float.
-ROUGH = {"Hardsigmoid": 1e-7}
-
-
-def numbers(*shape: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def twins(make: Maker) -> tuple[Any, Any]:
@@ -122,12 +66,6 @@ def agree(make: Maker, arrays: list[Any], calls: int = 1, tolerance: float = 1e-
             np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("name", LAYERS)
-def test_layer(name: str, backend: str) -> None:
-    make, shape = LAYERS[name]
-    agree(make, [numbers(*shape) * 2], calls=2, tolerance=ROUGH.get(name, 1e-9))
-
-
 @pytest.mark.parametrize(
     "name", [n for n in LAYERS if n.split()[0].rstrip("123d") in ("BatchNorm", "InstanceNorm")]
 )
@@ -153,74 +91,6 @@ def test_inplace_writes_into_the_input(name: str, backend: str) -> None:
     w = torch.tensor(numbers(3, 4), requires_grad=True)
     theirs.eval()(w * 1.0).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), w.grad.numpy(), rtol=ROUGH.get(name, 1e-12))
-
-
-LABELS = np.array([0, 2, 1, 0, 3])
-SIGNS = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
-CHANCES = 1 / (1 + np.exp(-numbers(5, 4, seed=5)))
-LOSSES: dict[str, tuple[Maker, list[Any]]] = {
-    "L1Loss": (lambda f: f.nn.L1Loss(), [numbers(5, 4), numbers(5, 4, seed=1)]),
-    "SmoothL1Loss": (lambda f: f.nn.SmoothL1Loss(beta=0.5), [numbers(5, 4), numbers(5, 4, seed=1)]),
-    "HuberLoss": (lambda f: f.nn.HuberLoss("sum", 0.5), [numbers(5, 4), numbers(5, 4, seed=1)]),
-    "BCELoss": (lambda f: f.nn.BCELoss(f.tensor(CHANCES[0])), [CHANCES, CHANCES[::-1].copy()]),
-    "BCEWithLogitsLoss": (
-        lambda f: f.nn.BCEWithLogitsLoss(reduction="none", pos_weight=f.tensor(CHANCES[1])),
-        [numbers(5, 4), CHANCES],
-    ),
-    "KLDivLoss": (lambda f: f.nn.KLDivLoss(reduction="batchmean"), [np.log(CHANCES), CHANCES[::-1].copy()]),
-    "PoissonNLLLoss": (lambda f: f.nn.PoissonNLLLoss(full=True), [numbers(5, 4), CHANCES * 5]),
-    "GaussianNLLLoss": (
-        lambda f: f.nn.GaussianNLLLoss(full=True),
-        [numbers(5, 4), numbers(5, 4, seed=1), CHANCES],
-    ),
-    "GaussianNLLLoss of rows": (
-        lambda f: f.nn.GaussianNLLLoss(),
-        [numbers(5, 4), numbers(5, 4, seed=1), CHANCES[:, 0].copy()],
-    ),
-    "SoftMarginLoss": (lambda f: f.nn.SoftMarginLoss(reduction="sum"), [numbers(5), SIGNS]),
-    "HingeEmbeddingLoss": (lambda f: f.nn.HingeEmbeddingLoss(0.5), [numbers(5), SIGNS]),
-    "MarginRankingLoss": (lambda f: f.nn.MarginRankingLoss(0.5), [numbers(5), numbers(5, seed=1), SIGNS]),
-    "CosineEmbeddingLoss": (
-        lambda f: f.nn.CosineEmbeddingLoss(0.1),
-        [numbers(5, 4), numbers(5, 4, seed=1), SIGNS],
-    ),
-    "MultiMarginLoss": (
-        lambda f: f.nn.MultiMarginLoss(2, 0.7, f.tensor(CHANCES[2])),
-        [numbers(5, 4), LABELS],
-    ),
-    "MultiLabelMarginLoss": (
-        lambda f: f.nn.MultiLabelMarginLoss(),
-        [numbers(2, 4), np.array([[3, 0, -1, 1], [2, -1, 0, 0]])],
-    ),
-    "MultiLabelSoftMarginLoss": (
-        lambda f: f.nn.MultiLabelSoftMarginLoss(reduction="none"),
-        [numbers(5, 4), np.round(CHANCES).astype(np.int64)],
-    ),
-    "TripletMarginLoss": (
-        lambda f: f.nn.TripletMarginLoss(swap=True),
-        [numbers(5, 4), numbers(5, 4, seed=1), numbers(5, 4, seed=2)],
-    ),
-    "TripletMarginWithDistanceLoss": (
-        lambda f: f.nn.TripletMarginWithDistanceLoss(swap=True),
-        [numbers(5, 4), numbers(5, 4, seed=1), numbers(5, 4, seed=2)],
-    ),
-    "CosineSimilarity": (lambda f: f.nn.CosineSimilarity(), [numbers(5, 4), numbers(5, 4, seed=1)]),
-    "PairwiseDistance": (
-        lambda f: f.nn.PairwiseDistance(1.0, keepdim=True),
-        [numbers(5, 4), numbers(5, 4, seed=1)],
-    ),
-    "Bilinear": (lambda f: f.nn.Bilinear(4, 3, 2), [numbers(5, 4), numbers(5, 3, seed=1)]),
-}
-#: PyTorch has no gradient for these targets, or gives none.
-WITHOUT_TARGETS = {"SoftMarginLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "CosineEmbeddingLoss"}
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_loss(name: str, backend: str) -> None:
-    make, arrays = LOSSES[name]
-    if name in WITHOUT_TARGETS:
-        arrays = [*arrays[:-1], arrays[-1].astype(np.int64)]
-    agree(make, arrays)
 
 
 TABLES: dict[str, Maker] = {

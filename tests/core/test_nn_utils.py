@@ -11,15 +11,12 @@ import numpy as np
 import pytest
 import torch
 from both import agree, refused
+from draws import numbers
 
 import tenora
 
 pytestmark = pytest.mark.oracle
 SHAPES = ((3, 4), (5,), (), (2, 1, 3), (0, 2), (150, 120))
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def parameters(f: Any, scale: float = 1.0) -> list[Any]:

@@ -108,7 +108,7 @@ def test_a_state_of_ours_goes_on_in_pytorch(case: str) -> None:
 
 @pytest.mark.parametrize("case", STATES)
 @pytest.mark.parametrize("way", ["state_dict", "pickle", "deepcopy"])
-def test_training_goes_on_to_the_bit(case: str, way: str) -> None:
+def test_training_goes_on_to_the_bit(case: str, way: str, backend: str) -> None:
     params, optimizer = made(tenora, case)
     train(tenora, optimizer, params, 5)
     if way == "state_dict":

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 import torch
 from both import agree, refused
+from draws import numbers
 
 import tenora
 
 pytestmark = pytest.mark.oracle
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def parts(f: Any) -> dict[str, Any]:

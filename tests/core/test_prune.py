@@ -7,18 +7,14 @@ import math
 from collections import OrderedDict
 from typing import Any
 
-import numpy as np
 import pytest
 import torch.nn.utils.prune  # noqa: F401 - PyTorch loads it by this only
 from both import agree, refused
+from draws import numbers
 
 import tenora
 
 pytestmark = pytest.mark.oracle
-
-
-def numbers(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def layer(f: Any, seed: int = 0) -> Any:

@@ -15,11 +15,10 @@ from collections import Counter, OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 
 import pytest
+from saved_values import DTYPES
 
 import tenora
 from tenora.serialization import FileError, RefusedValueError, own, structure
-
-DTYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool"
 
 
 def bytes_of(value: Any, **options: Any) -> bytes:

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import torch
-from test_saving_numpy import ARRAYS, NUMBERS, RECORDS
+from saved_values import ARRAYS, NUMBERS, RECORDS
 
 import tenora
 from tenora.serialization import FileError, UnsafeFileError

@@ -15,11 +15,11 @@ import pytest
 import safetensors.numpy
 import safetensors.torch
 import torch
+from saved_values import DTYPES
 
 import tenora
 from tenora.serialization import FileError, UnsafeFileError
 
-DTYPES = "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool"
 FORMS = pytest.mark.parametrize("archive", [True, False], ids=["archive", "legacy"])
 
 
