@@ -7,14 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from draws import numbers
 
 import tenora
 
 pytestmark = pytest.mark.oracle
-
-
-def numbers(*shape: int, seed: int = 0) -> Any:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 MASK = np.triu(np.ones((4, 4), bool), 1)
