@@ -137,3 +137,24 @@ def test_bfloat16_comes_as_float32_where_libraries_ask() -> None:
         np.asarray(x, copy=False)
     with pytest.raises(AttributeError, match=r"\.float\(\)"):
         _ = x.__array_interface__
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "says"),
+    [
+        ([1, 2], TypeError, "array is wrong: got list, expected a numpy.ndarray. Use tenora.tensor"),
+        (np.float32(1), TypeError, "array is wrong: got float32"),
+        (np.array([None]), TypeError, r"got dtype object, expected bool, ints.*astype\('float32'\)"),
+        (np.array(["a"]), TypeError, "got dtype <U1"),
+        (np.ones(2, ">f4"), ValueError, "got a foreign byte order or alignment, expected.*newbyteorder"),
+    ],
+    ids=["list", "number", "objects", "texts", "byte order"],
+)
+def test_arrays_that_are_none(value: Any, kind: type[Exception], says: str) -> None:
+    with pytest.raises(kind, match=rf"^\[from_numpy\] .*{says}"):
+        tenora.from_numpy(value)
+
+
+def test_the_advice_for_a_foreign_byte_order_works() -> None:
+    array = np.arange(3, dtype=">f4")
+    assert tenora.from_numpy(array.astype(array.dtype.newbyteorder("="))).tolist() == [0.0, 1.0, 2.0]

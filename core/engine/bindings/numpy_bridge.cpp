@@ -94,7 +94,8 @@ PyRef usable_array(PyObject* o, bool copy, DType* dtype) {
         PyRef name = own(PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(array))));
         raise_kind(ErrorKind::Type, "dtype", "from_numpy",
                    "no tenora dtype for this array: got dtype " + to_text(name.get()) +
-                       ", expected bool, ints, floats or complex.");
+                       ", expected bool, ints, floats or complex. Convert it, for example with "
+                       "array.astype('float32').");
     }
     bool swapped = !PyArray_ISNOTSWAPPED(array);
     bool uneven = reinterpret_cast<uintptr_t>(PyArray_DATA(array)) % size_of(*dtype) != 0;
@@ -102,9 +103,9 @@ PyRef usable_array(PyObject* o, bool copy, DType* dtype) {
         uneven |= PyArray_STRIDE(array, d) % int64_t(size_of(*dtype)) != 0;
     if (!copy && !swapped && !uneven) return PyRef::borrow(o);
     if (!copy)
-        raise_kind(
-            ErrorKind::Value, "layout", "from_numpy",
-            "the array's memory cannot be shared: its byte order or alignment is foreign. Pass a copy.");
+        raise_kind(ErrorKind::Value, "layout", "from_numpy",
+                   "the array's memory cannot be shared: got a foreign byte order or alignment, expected the "
+                   "machine's own. Pass a copy, array.astype(array.dtype.newbyteorder('=')).");
     PyArray_Descr* native = numpy_descr(*dtype);
     Py_INCREF(native);
     return own(PyArray_FromArray(array, native, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY));
@@ -181,7 +182,8 @@ TensorRef tensor_from_ndarray(PyObject* o, bool copy) {
     need_numpy();
     if (!PyArray_Check(o))
         raise_kind(ErrorKind::Type, "type", "from_numpy",
-                   "expected a numpy.ndarray: got " + type_name(o) + ".");
+                   "array is wrong: got " + type_name(o) +
+                       ", expected a numpy.ndarray. Use tenora.tensor for other data.");
     DType dtype;
     PyRef held = usable_array(o, copy, &dtype);
     auto* array = reinterpret_cast<PyArrayObject*>(held.get());
