@@ -187,6 +187,14 @@ def _amsgrad(
     return _adam_update(p, m, largest, lr, beta1, beta2, eps, step), m, v, largest
 
 
+def decayed_oracle(
+    p: Any, g: Any, lr: float, weight_decay: float | None, decoupled: bool, maximize: bool
+) -> tuple[Any, Any]:
+    """Parameter and gradient as oracles begin, under either kind of decay."""
+    g, rate = -g if maximize else g, weight_decay or 0
+    return (p * (1 - lr * rate), g) if decoupled else (p, g + rate * p)
+
+
 def _adam_oracle(
     p: Any,
     m: Any,
@@ -203,8 +211,7 @@ def _adam_oracle(
     step: int,
     largest: Any = None,
 ) -> Any:
-    g = -g if maximize else g
-    p, g = (p * (1 - lr * (weight_decay or 0)), g) if decoupled else (p, g + (weight_decay or 0) * p)
+    p, g = decayed_oracle(p, g, lr, weight_decay, decoupled, maximize)
     m = beta1 * m + (1 - beta1) * g
     v = beta2 * v + (1 - beta2) * g**2
     used = v if largest is None else np.maximum(largest, v)

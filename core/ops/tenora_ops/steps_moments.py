@@ -11,6 +11,7 @@ from tenora_ops.steps import (
     BETAS,
     STEP,
     decayed,
+    decayed_oracle,
     direction,
     moment_options,
     moments,
@@ -115,8 +116,7 @@ def _nadam_oracle(
     mu_product: float,
     step: int,
 ) -> Any:
-    g = -g if maximize else g
-    p, g = (p * (1 - lr * (weight_decay or 0)), g) if decoupled else (p, g + (weight_decay or 0) * p)
+    p, g = decayed_oracle(p, g, lr, weight_decay, decoupled, maximize)
     mu = [beta1 * (1 - 0.96 ** (t * momentum_decay) / 2) for t in (step, step + 1)]
     m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
     estimate = mu[1] * m / (1 - mu_product * mu[1]) + (1 - mu[0]) * g / (1 - mu_product)
@@ -187,8 +187,7 @@ def _radam_oracle(
     rectified: bool,
     step: int,
 ) -> Any:
-    g = -g if maximize else g
-    p, g = (p * (1 - lr * (weight_decay or 0)), g) if decoupled else (p, g + (weight_decay or 0) * p)
+    p, g = decayed_oracle(p, g, lr, weight_decay, decoupled, maximize)
     m, v = beta1 * m + (1 - beta1) * g, beta2 * v + (1 - beta2) * g**2
     mean = m / (1 - beta1**step)
     if not rectified:
