@@ -129,8 +129,8 @@ void layer_norm(Infer& c) {
 }
 
 void refuse_empty(Infer& c, Tensor* x, int64_t dim, ErrorKind whole = ErrorKind::Runtime) {
-    refuse(c, dim < 0 ? whole : ErrorKind::Index, "shape", "no element to choose from: got ",
-           describe(x), ", expected at least one element", dim < 0 ? "" : " along the dimension",
+    refuse(c, dim < 0 ? whole : ErrorKind::Index, "shape", "no element to choose from: got ", describe(x),
+           ", expected at least one element", dim < 0 ? "" : " along the dimension",
            ". Check for empty input first.");
 }
 
