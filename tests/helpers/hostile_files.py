@@ -110,6 +110,10 @@ def pickles() -> Iterator[tuple[str, bytes]]:
     yield "quantized", tensor(kind="QInt8Storage")
     yield "no storage", b"ctorch._utils\n_rebuild_tensor\n(NI0\n(I1\nt(I1\nttR."
     yield "parameter of a list", b"ctorch._utils\n_rebuild_parameter\n(]I01\n}tR."
+
+
+def numpy_pickles() -> Iterator[tuple[str, bytes]]:
+    """Pickles of NumPy's arrays that hold objects, reserve or lie."""
     array = b"cnumpy._core.multiarray\n_reconstruct\n(cnumpy\nndarray\n(I0\ntC\x01btR"
     yield "numpy: objects", array + b"(I1\n(I1\ntcnumpy\ndtype\n(S'O8'\ntRI00\n]Natb."
     yield "numpy: huge texts", array + b"(I1\n(I0\ntcnumpy\ndtype\n(S'U999999999'\ntRI00\nC\x00tb."
@@ -121,7 +125,7 @@ def pickles() -> Iterator[tuple[str, bytes]]:
 
 def archives() -> Iterator[tuple[str, bytes]]:
     """Archives that are no archives of PyTorch, or lie about their records."""
-    for name, pickled in pickles():
+    for name, pickled in (*pickles(), *numpy_pickles()):
         yield f"archive: {name}", archive(pickled)
     good = archive(tensor())
     yield "archive: bomb", archive(tensor(count=2**25), {"data/0": bytes(2**27)}, zipfile.ZIP_DEFLATED)
@@ -291,7 +295,7 @@ def others() -> Iterator[tuple[str, bytes]]:
         "other: huge",
         head() + tensor(count=2**40) + pickle.dumps(["0"], 2) + struct.pack("<q", 2**40) + FLOATS,
     )
-    for name, pickled in pickles():
+    for name, pickled in (*pickles(), *numpy_pickles()):
         tail = pickle.dumps(["0"], 2) + struct.pack("<q", 6) + FLOATS
         yield f"older: {name}", head() + pickled + (tail if b"Q" in pickled else pickle.dumps([], 2))
     yield "module: length beyond", b"tenora pickle 1\n" + struct.pack("<QI", 2**50, 0) + b"N."
