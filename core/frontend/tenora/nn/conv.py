@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
-import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
@@ -24,6 +24,7 @@ class _Conv(Module):
 
     dims: ClassVar[int]
     transposed: ClassVar[bool] = False
+    _convolve: ClassVar[Callable[..., Tensor]]
 
     def __init__(
         self,
@@ -122,13 +123,11 @@ class _Conv(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         """Convolves `input` (N, C, spatial...) or (C, spatial...)."""
-        convolve = getattr(functional, f"conv{self.dims}d")
         where = (self.stride, self.padding, self.dilation, self.groups)
         if self.padding_mode != "zeros":
             input = functional.pad(input, self._around(), mode=self.padding_mode)
             where = (self.stride, (0,) * self.dims, self.dilation, self.groups)
-        result: Tensor = convolve(input, self.weight, self.bias, *where)
-        return result
+        return self._convolve(input, self.weight, self.bias, *where)
 
     def extra_repr(self) -> str:
         """Arguments for the repr: those that differ from the defaults."""
@@ -186,6 +185,7 @@ class Conv1d(_Forward):
     """
 
     dims = 1
+    _convolve = staticmethod(functional.conv1d)
 
 
 class Conv2d(_Forward):
@@ -201,6 +201,7 @@ class Conv2d(_Forward):
     """
 
     dims = 2
+    _convolve = staticmethod(functional.conv2d)
 
 
 class Conv3d(_Forward):
@@ -214,6 +215,7 @@ class Conv3d(_Forward):
     """
 
     dims = 3
+    _convolve = staticmethod(functional.conv3d)
 
 
 class _Transposed(_Conv):
@@ -241,12 +243,10 @@ class _Transposed(_Conv):
 
     def forward(self, input: Tensor, output_size: list[int] | tuple[int, ...] | None = None) -> Tensor:
         """Applies the adjoint of a convolution; `output_size` chooses among the sizes that a stride leaves open."""
-        convolve = getattr(tenora_ops, f"conv_transpose{self.dims}d")
         extra = self.output_padding if output_size is None else self._extra(input, output_size)
-        result: Tensor = convolve(
+        return self._convolve(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
-        return result
 
     def _extra(self, input: Tensor, output_size: list[int] | tuple[int, ...]) -> tuple[int, ...]:
         wanted = tuple(output_size)[-self.dims :]
@@ -278,6 +278,7 @@ class ConvTranspose1d(_Transposed):
     """
 
     dims = 1
+    _convolve = staticmethod(functional.conv_transpose1d)
 
 
 class ConvTranspose2d(_Transposed):
@@ -292,6 +293,7 @@ class ConvTranspose2d(_Transposed):
     """
 
     dims = 2
+    _convolve = staticmethod(functional.conv_transpose2d)
 
 
 class ConvTranspose3d(_Transposed):
@@ -305,6 +307,7 @@ class ConvTranspose3d(_Transposed):
     """
 
     dims = 3
+    _convolve = staticmethod(functional.conv_transpose3d)
 
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tenora_engine import Tensor
 
 from .checks import check_numbers, check_options
@@ -54,12 +56,17 @@ class ASGD(Optimizer):
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         lr, lambd, alpha, t0 = number(group["lr"]), group["lambd"], group["alpha"], group["t0"]
+        # Once for all parameters that have made the same steps.
+        following: dict[Any, tuple[float, float]] = {}
 
         def own(state: State) -> tuple[float, float, bool]:
             now = state["eta"], state["mu"], state["mu"] != 1
-            # The rate and the weight of the next step.
-            state["eta"] = rounded(lr / (1 + lambd * lr * state["step"]) ** alpha)
-            state["mu"] = rounded(1 / max(1, state["step"] - t0))
+            step = state["step"]
+            if step not in following:
+                # The rate and the weight of the next step.
+                rate, weight = lr / (1 + lambd * lr * step) ** alpha, 1 / max(1, step - t0)
+                following[step] = rounded(rate), rounded(weight)
+            state["eta"], state["mu"] = following[step]
             return now
 
         hyper = [lambd, decay(group), group["maximize"]]
