@@ -137,6 +137,7 @@ struct Table {
         add_pools(kernels);
         add_distances(kernels);
         add_standards(kernels);
+        add_channels(kernels);
         add_special(kernels);
         for (const tnr_kernel& kernel : kernels) pointers.push_back(&kernel);
         backend.struct_size = sizeof(tnr_backend);

@@ -33,6 +33,7 @@ void add_convolutions(Kernels& kernels);
 void add_pools(Kernels& kernels);
 void add_distances(Kernels& kernels);
 void add_standards(Kernels& kernels);
+void add_channels(Kernels& kernels);
 void add_special(Kernels& kernels);
 
 }  // namespace tenora::cpu

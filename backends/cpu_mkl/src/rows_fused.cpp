@@ -1,5 +1,5 @@
-// Rows of softmax, log_softmax and standardise and their gradients; float and double, contiguous.
-// Half types come here as float. Every out may be one of the inputs.
+// Rows of softmax, log_softmax and standardise and their gradients, and channels; float and double,
+// contiguous. Half types come here as float. Every out may be one of the inputs.
 #include <cmath>
 #include <limits>
 
@@ -169,6 +169,71 @@ void standardise_backward(void* out, const void* grad, const void* in, int64_t n
     for (int64_t i = 0; i < n; ++i) o[i] = scale * (g[i] - slope - (x[i] - mean) * along);
 }
 
+// Of one channel: runs of `length` elements, `step` elements apart.
+template <class T>
+void channel_moments(double* mean, double* square, const T* x, int64_t runs, int64_t step, int64_t length) {
+    const auto count = static_cast<double>(runs * length);
+    double total = 0, squares = 0;
+    for (int64_t r = 0; r < runs; ++r) {
+        const T* run = x + r * step;
+        total += sum_of<T>(length, [run](int64_t i) { return run[i]; });
+    }
+    *mean = total / count;
+    const T m = static_cast<T>(*mean);
+    for (int64_t r = 0; r < runs; ++r) {
+        const T* run = x + r * step;
+        squares += sum_of<T>(length, [run, m](int64_t i) { return (run[i] - m) * (run[i] - m); });
+    }
+    *square = squares / count;
+}
+
+template <class T>
+void moments(double* mean, double* square, const void* in, int64_t batch, int64_t channels, int64_t length) {
+    const T* x = static_cast<const T*>(in);
+    if (length != 1) {
+        for (int64_t c = 0; c < channels; ++c)
+            channel_moments(mean + c, square + c, x + c * length, batch, channels * length, length);
+        return;
+    }
+    // Rows of one element a channel are added to all channels at once.
+    for (int64_t c = 0; c < channels; ++c) mean[c] = square[c] = 0;
+    for (int64_t b = 0; b < batch; ++b) {
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) mean[c] += static_cast<double>(x[b * channels + c]);
+    }
+    for (int64_t c = 0; c < channels; ++c) mean[c] /= static_cast<double>(batch);
+    for (int64_t b = 0; b < batch; ++b) {
+#pragma GCC ivdep
+        for (int64_t c = 0; c < channels; ++c) {
+            const double left = static_cast<double>(x[b * channels + c]) - mean[c];
+            square[c] += left * left;
+        }
+    }
+    for (int64_t c = 0; c < channels; ++c) square[c] /= static_cast<double>(batch);
+}
+
+template <class T>
+void scale_channels(void* out, const void* in, int64_t batch, int64_t channels, int64_t length,
+                    const void* mean, const void* scale, const void* shift) {
+    T* o = static_cast<T*>(out);
+    const T* x = static_cast<const T*>(in);
+    const T *m = static_cast<const T*>(mean), *s = static_cast<const T*>(scale),
+            *t = static_cast<const T*>(shift);
+    for (int64_t b = 0; b < batch; ++b) {
+        if (length == 1) {
+#pragma GCC ivdep
+            for (int64_t c = 0; c < channels; ++c) o[c] = (x[c] - m[c]) * s[c] + t[c];
+            o += channels, x += channels;
+            continue;
+        }
+        for (int64_t c = 0; c < channels; ++c, o += length, x += length) {
+            const T mc = m[c], sc = s[c], tc = t[c];
+#pragma GCC ivdep
+            for (int64_t i = 0; i < length; ++i) o[i] = (x[i] - mc) * sc + tc;
+        }
+    }
+}
+
 }  // namespace
 
 void fill_fused(Tables& t) {
@@ -178,6 +243,8 @@ void fill_fused(Tables& t) {
     t.fused[TNR_F64] = {softmax<double>,          log_softmax<double>,
                         softmax_backward<double>, log_softmax_backward<double>,
                         standardise<double>,      standardise_backward<double>};
+    t.channels[TNR_F32] = {moments<float>, scale_channels<float>};
+    t.channels[TNR_F64] = {moments<double>, scale_channels<double>};
 }
 
 }  // namespace tenora::cpu::TENORA_ISA

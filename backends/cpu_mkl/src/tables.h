@@ -87,6 +87,16 @@ struct FusedRows {
                                  bool centred);
 };
 
+// Channels of a batch: elements [batch][channels][length], contiguous; statistics and factors [channels].
+struct ChannelRows {
+    // The mean, and the mean square of what is left without it.
+    void (*moments)(double* mean, double* square, const void* in, int64_t batch, int64_t channels,
+                    int64_t length);
+    // (x - mean) * scale + shift
+    void (*scale)(void* out, const void* in, int64_t batch, int64_t channels, int64_t length,
+                  const void* mean, const void* scale, const void* shift);
+};
+
 // An optimizer's step on contiguous runs: the parameter and its states, which are written, then the gradient.
 // `settings` is the struct of the method in step_settings.h.
 enum class Step : int {
@@ -131,6 +141,7 @@ struct Tables {
     CastRow cast[TNR_DTYPE_COUNT][TNR_DTYPE_COUNT];  // [from][to]
     GemmFn gemm[TNR_DTYPE_COUNT];
     FusedRows fused[TNR_DTYPE_COUNT];
+    ChannelRows channels[TNR_DTYPE_COUNT];
     StepRow step[static_cast<int>(Step::count)][TNR_DTYPE_COUNT];
     ConvolutionRows convolution[TNR_DTYPE_COUNT];
     PoolingRows pooling[TNR_DTYPE_COUNT];

@@ -114,6 +114,23 @@ def _batch_norm_eval(x: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: A
     return ops.reshape(_scaled(centred * ops.unsqueeze(ops.rsqrt(var + eps), -1), weight, bias), x.shape)
 
 
+def _batch_norm_eval_slopes(
+    g: Any, x: Any, mean: Any, var: Any, weight: Any, bias: Any, eps: Any
+) -> tuple[Any, Any, Any, Any, Any]:
+    slope = _columns(g)
+    scale = ops.rsqrt(var + eps)
+    factor = scale if weight is None else scale * weight
+    along = ops.sum(slope * (_columns(x) - ops.unsqueeze(mean, -1)), (0, 2))
+    total = ops.sum(slope, (0, 2))
+    return (
+        ops.reshape(slope * ops.unsqueeze(factor, -1), x.shape),
+        -total * factor,
+        along * factor * (scale * scale) * -0.5,
+        None if weight is None else along * scale,
+        None if bias is None else total,
+    )
+
+
 def _evaluations(draw: Draw) -> Iterable[Sample]:
     found = []
     for s in batches(draw):
@@ -135,6 +152,9 @@ batch_norm_eval = op(
     dtype="float_same_real",
     samples=_evaluations,
     composite=_batch_norm_eval,
+    vjp=lambda g, x, mean, var, weight, bias, r, eps: _batch_norm_eval_slopes(
+        g, x, mean, var, weight, bias, eps
+    ),
     oracle=_eval_oracle,
     doc="(x - mean) / sqrt(var + eps) with a given mean and variance per channel, then weight and bias.",
     example="tenora.nn.functional.batch_norm(tenora.rand(4, 2), tenora.zeros(2), tenora.ones(2))",
@@ -151,6 +171,11 @@ def widened(*tensors: Any) -> list[Any]:
     return [ops.to(t, _engine.float32) if t is not None and is_half(t) else t for t in tensors]
 
 
+def narrowed(result: Any, dtype: Any) -> Any:
+    """What was computed of widened operands, in their own dtype."""
+    return result if result.dtype == dtype else ops.to(result, dtype)
+
+
 def _channel_count(op_name: str, x: Any, **per_channel: Any) -> None:
     if x.ndim < 2:
         raise errors.OperationError(
@@ -164,10 +189,15 @@ def _channel_count(op_name: str, x: Any, **per_channel: Any) -> None:
             )
 
 
-def _follow(running: Any, value: Any, momentum: float) -> None:
-    """running = (1 - momentum) running + momentum value, without history."""
+def _follow(running: Any, value: Any, momentum: float, unbiased: float = 1.0) -> None:
+    """running = (1 - momentum) running + momentum unbiased value, without history."""
     if running is not None:
-        running.copy_(running * (1.0 - momentum) + ops.to(value, running.dtype) * momentum)
+        running.mul_(1.0 - momentum).add_(narrowed(value * (momentum * unbiased), running.dtype))
+
+
+def _unbiased(count: int) -> float:
+    """Makes the variance of a population, whose mean square is known from `count` of it."""
+    return count / max(count - 1, 1)
 
 
 def _moments(columns: Any) -> tuple[Any, Any, int]:
@@ -197,7 +227,7 @@ def _batch_norm(
                 "[batch_norm] no statistics: got running_mean or running_var None without training, expected both. "
                 "Pass them, or training=True."
             )
-        return ops.to(ops.batch_norm_eval(x, mean, var, w, b, eps), input.dtype)
+        return narrowed(ops.batch_norm_eval(x, mean, var, w, b, eps), input.dtype)
     size = input.numel() // max(input.shape[1], 1)
     if input.numel() and size == 1:
         raise errors.ArgumentValueError(
@@ -208,8 +238,8 @@ def _batch_norm(
         with _engine.no_grad():
             mean, squares, count = _moments(ops.reshape(x, (x.shape[0], x.shape[1], size // x.shape[0])))
             _follow(running_mean, mean, momentum)
-            _follow(running_var, squares * (count / max(count - 1, 1)), momentum)
-    return ops.to(ops.batch_norm_train(x, w, b, eps), input.dtype)
+            _follow(running_var, squares, momentum, _unbiased(count))
+    return narrowed(ops.batch_norm_train(x, w, b, eps), input.dtype)
 
 
 def _with_statistics(draw: Draw) -> Iterable[Sample]:
@@ -348,10 +378,9 @@ def _instance_norm(
         with _engine.no_grad():
             columns = ops.reshape(x, (1, n * c, length))
             mean, squares, count = _moments(columns)
-            unbiased = squares * (count / max(count - 1, 1))
             _follow(running_mean, ops.mean(ops.reshape(mean, (n, c)), 0), momentum)
-            _follow(running_var, ops.mean(ops.reshape(unbiased, (n, c)), 0), momentum)
-    return ops.to(ops.group_norm(x, c, w, b, eps), input.dtype)
+            _follow(running_var, ops.mean(ops.reshape(squares, (n, c)), 0), momentum, _unbiased(count))
+    return narrowed(ops.group_norm(x, c, w, b, eps), input.dtype)
 
 
 def _instances(draw: Draw) -> Iterable[Sample]:
