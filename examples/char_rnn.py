@@ -9,7 +9,9 @@ The cell is written here, with `nn.Linear`, after Hochreiter and Schmidhuber (19
 from __future__ import annotations
 
 import argparse
+import math
 import sysconfig
+from collections import deque
 from pathlib import Path
 
 import tenora
@@ -80,12 +82,12 @@ def read_sources() -> str:
     return "".join(character for character in text if character.isascii())
 
 
-def train(model: CharacterModel, text: tenora.Tensor, steps: int) -> list[float]:
-    """Trains on stretches of the text that begin anywhere; returns the loss of each step, in bits per character."""
+def train(model: CharacterModel, text: tenora.Tensor, steps: int) -> None:
+    """Trains on stretches of the text that begin anywhere; prints the mean loss of the last 50 steps."""
     optimizer = tenora.optim.Adam(model.parameters(), lr=4e-3)
     loss_function = nn.CrossEntropyLoss()
     stretch = tenora.arange(SEQUENCE + 1)
-    losses = []
+    recent: deque[float] = deque(maxlen=50)
     for step in range(1, steps + 1):
         begins = tenora.randint(0, len(text) - SEQUENCE, (BATCH, 1))
         chosen = text[begins + stretch]  # (BATCH, SEQUENCE + 1)
@@ -95,11 +97,9 @@ def train(model: CharacterModel, text: tenora.Tensor, steps: int) -> list[float]
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        losses.append(loss.item() / 0.6931471805599453)
+        recent.append(loss.item() / math.log(2))
         if step % 50 == 0 or step == steps:
-            recent = losses[-50:]
             print(f"step {step}: {sum(recent) / len(recent):.3f} bits per character", flush=True)
-    return losses
 
 
 @tenora.no_grad()

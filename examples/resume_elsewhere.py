@@ -25,6 +25,14 @@ def go_on(training: Training, epochs: int, backend: str) -> None:
             print(f"epoch {len(training.history)} on {backend}: loss {figures['loss']:.6f}", flush=True)
 
 
+@tenora.no_grad()
+def spoil(training: Training) -> None:
+    """Zeros for all that the network holds, and other random numbers."""
+    for tensor in (*training.net.parameters(), *training.net.buffers()):
+        tensor.zero_()
+    tenora.manual_seed(training.plan["seed"] + 1)
+
+
 def interrupted(data: Split, first: str, second: str, epochs: int, seed: int) -> Training:
     """Half of the epochs on the first backend, the others on the second; only a file passes between them."""
     with tempfile.TemporaryDirectory() as folder:
@@ -32,8 +40,8 @@ def interrupted(data: Split, first: str, second: str, epochs: int, seed: int) ->
         training = Training(data, epochs, seed)
         go_on(training, epochs // 2, first)
         training.save(path)
-        training = Training(data, epochs, seed + 1)  # begins with other weights: all must come from the file
-        training.plan["seed"] = seed
+        training = Training(data, epochs, seed)
+        spoil(training)  # all must come from the file
         training.resume(path)
     go_on(training, epochs - epochs // 2, second)
     return training

@@ -19,15 +19,15 @@ def example(name: str) -> ModuleType:
 
 
 def run_program(
-    program: str | Path, *arguments: str | Path, env: Mapping[str, str] | None = None
+    program: str | Path, *arguments: str | Path, env: Mapping[str, str] | None = None, timeout: float = 600
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs a program, by path or by its name in examples/, in a process of its own."""
+    """Runs a program, by path or by its name in examples/, in a process of its own, for `timeout` seconds at most."""
     path = program if isinstance(program, Path) else EXAMPLES / f"{program}.py"
     return subprocess.run(
         [sys.executable, str(path), *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=timeout,
         check=False,
         env={**os.environ, **(env or {})},
     )

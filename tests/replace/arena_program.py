@@ -1,6 +1,7 @@
-"""Trains the digits network on the memory of `own_allocator` and, the same way, on the reference's; prints JSON.
+"""The training of examples/digits.py on the reference's memory, then on that of `own_allocator`; prints JSON.
 
-The kernels are the same, so the losses must be.
+Network, dropout, shuffling, schedule and evaluation are the program's own. The kernels are the same, so the losses must
+be. The loader draws its orders from a generator of its own: dropout draws from the device's, the host's or the arena's.
 """
 
 import json
@@ -11,26 +12,27 @@ from example_programs import example
 
 import tenora
 
-EPOCHS = 2
+EPOCHS = 3
 digits = example("digits")
 
 
+def moved(data, device):
+    """A part of the data on a device."""
+    return digits.TensorDataset(*(tensor.to(device) for tensor in data.tensors))
+
+
 def train(device):
-    """The loss of each epoch and the accuracy on the test part, on a device."""
-    tenora.manual_seed(0)
-    data = digits.load()
-    net = digits.Net(channels=8, hidden=32, dropout=0.0).to(device)
-    optimizer = tenora.optim.AdamW(net.parameters(), lr=1e-2)
-    losses = []
+    """The figures of each epoch, the accuracy on the test part, and where the parameters lay."""
+    data = digits.Split(*(moved(part, device) for part in digits.load()))
+    tenora.set_default_device(device)
+    training = digits.Training(data, EPOCHS, seed=0)
+    tenora.set_default_device("cpu")
+    order = tenora.Generator().manual_seed(0)
+    training.loader = digits.DataLoader(data.train, digits.BATCH, shuffle=True, generator=order)
     for _ in range(EPOCHS):
-        net.train()
-        batches = [
-            (images.to(device), labels.to(device)) for images, labels in digits.DataLoader(data.train, 64)
-        ]
-        losses.append(digits.train_epoch(net, batches, optimizer)[0])
-    net.eval()
-    test = digits.TensorDataset(*(part.to(device) for part in data.test.tensors))
-    return losses, digits.evaluate(net, test)[1]
+        training.epoch()
+    accuracy = digits.evaluate(training.net, data.test)[1]
+    return training.history, accuracy, sorted({p.device.type for p in training.net.parameters()})
 
 
 def main():

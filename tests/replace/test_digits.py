@@ -1,4 +1,4 @@
-"""`make demo`: how well it reads, what it writes, and that an interrupted run ends in the same bits."""
+"""`make demo`: how well it reads, what it writes and draws, and that an interrupted run ends in the same bits."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from example_programs import EXAMPLES, example, run_program
 import tenora
 
 PNG = b"\x89PNG\r\n\x1a\n"
+MOST = 120  # seconds that the demo may take
+FIGURES = ("loss", "accuracy", "validation loss", "validation accuracy")
 
 
 def accuracy_of(printed: str) -> float:
@@ -25,14 +27,66 @@ def accuracy_of(printed: str) -> float:
     return float(found[1])
 
 
+def best_epoch(history: list[dict[str, float]]) -> int:
+    """The place of the highest accuracy on the validation part; of equal ones that of the lowest loss."""
+    return max(
+        range(len(history)),
+        key=lambda i: (history[i]["validation accuracy"], -history[i]["validation loss"]),
+    )
+
+
+def check_best_weights(folder: Path, tested: float) -> int:
+    """`best.safetensors` must judge the validation part as the best epoch did, and be what was tested.
+
+    Returns how many epochs followed the best.
+    """
+    digits = example("digits")
+    history = tenora.load(folder / "last.safetensors")["history"]
+    net = digits.Net()
+    net.load_state_dict(tenora.load(folder / "best.safetensors"))
+    net.eval()
+    data = digits.load()
+    loss, accuracy, _ = digits.evaluate(net, data.validation)
+    assert f"{digits.evaluate(net, data.test)[1]:.2f}" == f"{tested:.2f}"
+    best = best_epoch(history)
+    assert (loss, accuracy) == (history[best]["validation loss"], history[best]["validation accuracy"])
+    return len(history) - 1 - best
+
+
+def shown_by(bar: str) -> dict[str, float]:
+    """The figures behind a progress bar."""
+    return {name: float(number) for name, number in re.findall(r"[,\s]\s*([a-z ]+)=([-+.\de]+)", bar)}
+
+
 def test_the_demo_reads_digits(tmp_path: Path) -> None:
-    runs = [run_program("digits", "--seed", seed, "--output", tmp_path) for seed in (0, 1, 2)]
+    folders = [tmp_path / str(seed) for seed in range(3)]
+    runs = [
+        run_program("digits", "--seed", seed, "--output", folder, timeout=MOST)
+        for seed, folder in enumerate(map(str, folders))
+    ]
     assert [run.returncode for run in runs] == [0, 0, 0], runs[-1].stderr
     accuracies = [accuracy_of(run.stdout) for run in runs]
     assert sum(accuracies) / 3 >= 98.5 and min(accuracies) >= 97.8, accuracies
-    for name in ("curves.png", "mistakes.png"):
-        assert (tmp_path / name).read_bytes().startswith(PNG)
-    assert "train: 100% 30/30" in runs[0].stderr and "accuracy=" in runs[0].stderr
+    after_best = [check_best_weights(*run) for run in zip(folders, accuracies, strict=True)]
+    assert max(after_best) > 0, "the last epoch was always the best"
+    for folder, run in zip(folders, runs, strict=True):
+        for name in ("curves.png", "mistakes.png"):
+            assert (folder / name).read_bytes().startswith(PNG)
+        last = run.stderr.split("\r")[-1]
+        history = tenora.load(folder / "last.safetensors")["history"]
+        assert "train: 100% 30/30" in last
+        assert shown_by(last) == pytest.approx({name: history[-1][name] for name in FIGURES}, rel=1e-3)
+
+
+def test_the_best_epoch_is_the_most_accurate_and_of_equals_the_one_of_least_loss() -> None:
+    digits = example("digits")
+    training = digits.Training(digits.load(), 7, 0)
+    made_up = [(90.0, 0.5), (90.0, 0.6), (89.0, 0.1), (95.0, 0.9), (94.9, 0.2), (95.0, 0.8), (95.0, 0.8)]
+    judged = []
+    for accuracy, loss in made_up:
+        training.history.append({"validation accuracy": accuracy, "validation loss": loss, "loss": -loss})
+        judged.append(training.is_best())
+    assert judged == [True, False, False, True, False, True, True]
 
 
 def flat(value: Any, path: str = "") -> dict[str, Any]:
@@ -86,11 +140,47 @@ def test_each_part_of_the_state_matters(lost: str, tmp_path: Path) -> None:
     assert (flat(tenora.load(resumed)) == flat(tenora.load(end))) == (lost == "nothing")
 
 
-def test_a_finished_run_resumes_to_its_end(uninterrupted: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The figures that the program has drawn and closed."""
+    figures: list[Any] = []
+    monkeypatch.setattr(example("digits").plt, "close", figures.append)
+    return figures
+
+
+def test_a_finished_run_resumes_to_its_end(
+    uninterrupted: Path, capsys: pytest.CaptureFixture[str], drawn: list[Any]
+) -> None:
     before = (uninterrupted / "last.safetensors").read_bytes()
     example("digits").main(["--epochs", "4", "--output", str(uninterrupted), "--resume"])
-    assert accuracy_of(capsys.readouterr().out) > 90.0
+    accuracy = accuracy_of(capsys.readouterr().out)
+    assert accuracy > 90.0
     assert (uninterrupted / "last.safetensors").read_bytes() == before
+    check_best_weights(uninterrupted, accuracy)
+    curves, mistakes = drawn
+    history = tenora.load(uninterrupted / "last.safetensors")["history"]
+    lines = [line for axes in curves.axes for line in axes.lines]
+    expected = [[figures[name] for figures in history] for name in FIGURES]
+    assert sorted(list(line.get_ydata()) for line in lines) == sorted(expected)
+    panels = [axes for axes in mistakes.axes if axes.images]
+    assert len(panels) == round(360 * (100.0 - accuracy) / 100.0) > 0
+
+
+def test_the_sheet_shows_the_digits_read_wrongly(tmp_path: Path, drawn: list[Any]) -> None:
+    digits = example("digits")
+    data = digits.load().test
+    images, labels = data.tensors
+    read = labels.clone()
+    wrong = [3, 40, 41, 200, 300, 358, 359]
+    read[wrong] = (labels[wrong] + 1) % 10
+    for count, answer in ((7, read), (0, labels)):
+        digits.plot_mistakes(data, answer, tmp_path / "sheet.png")
+        panels = [axes for axes in drawn[-1].axes if axes.images]
+        assert drawn[-1].get_suptitle() == f"{count} of 360 read wrongly"
+        assert len(panels) == count
+    for number, axes in zip(wrong, [axes for axes in drawn[0].axes if axes.images], strict=True):
+        assert axes.images[0].get_array().tolist() == images[number, 0].tolist()
+        assert axes.get_title() == f"{labels[number].item()} read as {read[number].item()}"
 
 
 def test_another_plan_is_refused(uninterrupted: Path) -> None:

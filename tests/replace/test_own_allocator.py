@@ -20,6 +20,8 @@ def test_own_allocator(tmp_path: Path) -> None:
     done = run_program(HERE / "arena_program.py", env={"PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
-    assert seen["own"] == seen["usual"]
-    assert seen["own"][1] > 85.0
+    (figures, accuracy, where), (usual_figures, usual_accuracy, usual_where) = seen["own"], seen["usual"]
+    assert (where, usual_where) == (["arena"], ["cpu"])
+    assert figures == usual_figures and len(figures) == 3
+    assert accuracy == usual_accuracy > 95.0
     assert seen["requests"] > 0 and seen["kept"] == 0
