@@ -53,7 +53,10 @@ def prepared(record: Record, sample: Sample) -> tuple[Any, list[Any]] | None:
                 filled[i] = tensor
             else:
                 filled[i][j] = tensor
-        return function(*filled, **options)
+        found = function(*filled, **options)
+        if not record.not_differentiable:
+            return found
+        return tuple(result for i, result in enumerate(found) if i not in record.not_differentiable)
 
     return run, leaves
 

@@ -50,6 +50,10 @@ int32_t normalise(const tnr_call* call, const Batch& at, const DLTensor* mean, c
         middle[c] = mean ? element(*mean, c) : static_cast<T>(found[c]);
         scale[c] = static_cast<T>(w / std::sqrt(spread + eps));
         shift[c] = bias ? element(*bias, c) : T(-0.0);  // which leaves a zero its sign
+        if (!mean) {
+            static_cast<T*>(call->out[1]->data)[c] = middle[c];
+            static_cast<T*>(call->out[2]->data)[c] = static_cast<T>(spread);
+        }
     }
     rows.scale(call->out[0]->data, call->in[0]->data, at.batch, at.channels, at.length, middle, scale, shift);
     return TNR_OK;
@@ -60,7 +64,11 @@ int32_t run(const tnr_call* call, bool given) {
     if (!at.fits)
         return fail(call, TNR_NOT_SUPPORTED,
                     "only one element of each operand for each channel has a kernel");
-    if (count_of(*call->in[0]) == 0) return TNR_OK;
+    if (count_of(*call->in[0]) == 0) {
+        if (!given && at.channels > 0)
+            return fail(call, TNR_NOT_SUPPORTED, "an empty batch has no statistics to compute");
+        return TNR_OK;
+    }
     const DLTensor *mean = given ? call->in[1] : nullptr, *var = given ? call->in[2] : nullptr;
     const double eps = number_attr(call, 0, 0);
     return dtype_of(*call->in[0]) == TNR_F64 ? normalise<double>(call, at, mean, var, given ? 3 : 1, eps)

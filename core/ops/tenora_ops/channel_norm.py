@@ -51,13 +51,18 @@ def _scaled(columns: Any, weight: Any, bias: Any) -> Any:
     return columns if bias is None else columns + ops.unsqueeze(bias, -1)
 
 
-def _standard(x: Any, dims: tuple[int, ...], eps: Any) -> Any:
-    centred = x - ops.mean(x, dims, True)
-    return centred * ops.rsqrt(ops.mean(centred * centred, dims, True) + eps)
+def _batch_norm_train(x: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any, Any]:
+    columns = _columns(x)
+    mean = ops.mean(columns, (0, 2))
+    centred = columns - ops.unsqueeze(mean, -1)
+    square = ops.mean(centred * centred, (0, 2))
+    normal = centred * ops.unsqueeze(ops.rsqrt(square + eps), -1)
+    return ops.reshape(_scaled(normal, weight, bias), x.shape), mean, square
 
 
-def _batch_norm_train(x: Any, weight: Any, bias: Any, eps: Any) -> Any:
-    return ops.reshape(_scaled(_standard(_columns(x), (0, 2), eps), weight, bias), x.shape)
+def _with_channels(operands: Any, attributes: Any) -> tuple[Any, Any, Any]:
+    shape = tuple(operands[0][0])
+    return shape, shape[1:2], shape[1:2]
 
 
 def _batch_norm_slopes(g: Any, x: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any, Any]:
@@ -96,14 +101,23 @@ def _batch_oracle(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-
     return _affine_oracle(_normal_oracle(x, (0, *range(2, x.ndim)), eps), weight, bias)
 
 
+def _train_oracle(x: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
+    axes = (0, *range(2, x.ndim))
+    return _batch_oracle(x, weight, bias, eps), x.mean(axis=axes), x.var(axis=axes)
+
+
 batch_norm_train = op(
-    "batch_norm_train(input: Tensor, weight: Tensor?, bias: Tensor?, eps: float) -> Tensor",
+    "batch_norm_train(input: Tensor, weight: Tensor?, bias: Tensor?, eps: float) -> (Tensor, Tensor, Tensor)",
     family=CHANNELS,
     dtype="float_same_real",
+    shape=_with_channels,
     composite=_batch_norm_train,
-    vjp=lambda g, x, weight, bias, r, eps: _batch_norm_slopes(g, x, weight, bias, eps),
-    oracle=_batch_oracle,
-    doc="Every channel (dim 1) with mean 0 and variance 1 over all other dims, then weight and bias per channel.",
+    # Not from the statistics that are results: second derivatives go through them as well.
+    vjp=lambda g, x, weight, bias, r, mean, square, eps: _batch_norm_slopes(g, x, weight, bias, eps),
+    not_differentiable=(1, 2),
+    oracle=_train_oracle,
+    doc="Every channel (dim 1) with mean 0 and variance 1 over all other dims, then weight and bias per channel; "
+    "the means and the variances.",
     example="tenora.nn.functional.batch_norm(tenora.rand(4, 2), None, None, training=True)",
     public="",
 )
@@ -234,12 +248,12 @@ def _batch_norm(
             f"[batch_norm] one value per channel: got {list(input.shape)}, expected more in training. "
             "Pass a larger batch, or training=False."
         )
+    result, mean, squares = ops.batch_norm_train(x, w, b, eps)
     if input.numel() and (running_mean is not None or running_var is not None):  # no batch, nothing to follow
         with _engine.no_grad():
-            mean, squares, count = _moments(ops.reshape(x, (x.shape[0], x.shape[1], size // x.shape[0])))
             _follow(running_mean, mean, momentum)
-            _follow(running_var, squares, momentum, _unbiased(count))
-    return narrowed(ops.batch_norm_train(x, w, b, eps), input.dtype)
+            _follow(running_var, squares, momentum, _unbiased(size))
+    return narrowed(result, input.dtype)
 
 
 def _with_statistics(draw: Draw) -> Iterable[Sample]:
