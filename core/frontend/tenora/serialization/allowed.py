@@ -1,7 +1,7 @@
 """The names that a PyTorch file may use, and what each of them does here.
 
 - `NAMES` is the whole list: a name that is not on it is refused, nothing is imported and nothing runs.
-- A function on it is ours; it checks its arguments and makes no more than they hold.
+- A function on it is ours; it checks its arguments and makes no more than they hold, which a `Ledger` counts.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tenora_engine import device as Device
 
 from ..nn.parameter import Buffer, Parameter
 from . import numpy_pickles
+from .bounds import Ledger, dims, loaded
 from .errors import refused, unreadable
 from .rebuild import integers
-from .source import loaded
 from .structure import hashable
 
 
@@ -48,6 +48,7 @@ class Lent:
 
     storage: Storage
     dtype: Any
+    ledger: Ledger
 
 
 _KINDS = {
@@ -77,10 +78,11 @@ def _tensor(lent: Any, offset: Any, size: Any, stride: Any, dtype: Any, requires
     _need(type(offset) is int and 0 <= offset < 2**63, "an offset", offset, "a whole number from 0 on")
     return loaded(
         lent.storage,
-        integers(list(size)),
-        integers(list(stride)),
+        integers(dims(size)),
+        integers(dims(stride)),
         offset,
         dtype or lent.dtype,
+        lent.ledger,
         requires_grad is True,
     )
 
@@ -92,7 +94,7 @@ def _rebuild_tensor(lent: Any, offset: Any, size: Any, stride: Any) -> Tensor:
 def _rebuild_tensor_v2(
     lent: Any, offset: Any, size: Any, stride: Any, requires_grad: Any, hooks: Any, metadata: Any = None
 ) -> Tensor:
-    return _with_bits(_tensor(lent, offset, size, stride, None, requires_grad), metadata)
+    return _with_bits(_tensor(lent, offset, size, stride, None, requires_grad), metadata, lent)
 
 
 def _rebuild_tensor_v3(
@@ -106,16 +108,17 @@ def _rebuild_tensor_v3(
     metadata: Any = None,
 ) -> Tensor:
     _need(isinstance(dtype, tenora_engine.dtype), "a dtype", dtype, "torch.uint16 or the like")
-    return _with_bits(_tensor(lent, offset, size, stride, dtype, requires_grad), metadata)
+    return _with_bits(_tensor(lent, offset, size, stride, dtype, requires_grad), metadata, lent)
 
 
-def _with_bits(tensor: Tensor, metadata: Any) -> Tensor:
+def _with_bits(tensor: Tensor, metadata: Any, lent: Lent) -> Tensor:
     """A conjugate or negative that PyTorch had put off is computed; no history."""
     bits = {name for name in ("conj", "neg") if isinstance(metadata, dict) and metadata.get(name) is True}
     if not bits:
         return tensor
     if tensor.nbytes > tensor.untyped_storage().nbytes():
         raise unreadable("a conjugate of more elements than its storage has", "at most that many")
+    lent.ledger.spend(len(bits) * tensor.nbytes)
     plain = tensor.detach()
     if "conj" in bits:
         plain = tenora_ops.conj_physical(plain)
@@ -133,8 +136,22 @@ def _rebuild_parameter_with_state(data: Any, requires_grad: Any, hooks: Any, sta
     return set_state(_rebuild_parameter(data, requires_grad, hooks), state)
 
 
+_REBUILD = (
+    _rebuild_tensor,
+    _rebuild_tensor_v2,
+    _rebuild_tensor_v3,
+    _rebuild_parameter,
+    _rebuild_parameter_with_state,
+)
+
+
 def _rebuild_from_type(function: Any, kind: Any, args: Any, state: Any) -> Any:
-    _need(isinstance(function, Allowed), "a function", function, "one that rebuilds a tensor")
+    _need(
+        isinstance(function, Allowed) and function.call in _REBUILD,
+        "a function",
+        function,
+        "one that rebuilds a tensor",
+    )
     _need(type(args) is tuple, "arguments", args, "a tuple")
     made = function.call(*args)
     if isinstance(kind, Allowed) and kind.call is Buffer:
@@ -173,6 +190,7 @@ def _set(kind: Any) -> Callable[..., Any]:
 
 
 def _ordered(pairs: Any = ()) -> OrderedDict[Any, Any]:
+    _need(type(pairs) in (list, tuple), "pairs", pairs, "a list")
     made: OrderedDict[Any, Any] = OrderedDict()
     for key, value in pairs:
         made[checked_key(key)] = value
@@ -215,6 +233,9 @@ def _bounds(kind: Any) -> Callable[..., Any]:
 
 
 def _size(sizes: Any = ()) -> Size:
+    _need(
+        type(sizes) in (list, tuple, Size), "sizes", sizes, "a tuple"
+    )  # a range would be any number of them
     return Size(integers(list(sizes)))
 
 

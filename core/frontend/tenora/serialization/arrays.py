@@ -18,9 +18,9 @@ from tenora_engine import Storage, Tensor
 
 from ..sharing import from_numpy
 from .container import NAMES
-from .errors import unreadable
+from .errors import shown, unreadable
 from .layout import separate
-from .source import all_bytes
+from .source import MOST_DIMS, all_bytes
 
 _UNITS = "Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as"
 _LENGTH = r"[1-9]\d{0,5}"  # of a text: NumPy takes memory for one before it sees the data
@@ -111,12 +111,14 @@ def fill(array: Any, code: Any, shape: Any, columns: bool, data: bytes) -> None:
 def check_size(code: Any, shape: Any, count: int) -> None:
     """Refuses a dtype off the list and a shape that its bytes do not fill."""
     if type(code) is not str or not _CODE.fullmatch(code):
-        raise unreadable(f"NumPy's dtype {code!r:.40}", "numbers, texts or dates")
+        raise unreadable(f"NumPy's dtype {shown(code)}", "numbers, texts or dates")
     if type(shape) is not tuple or not all(type(n) is int and 0 <= n < 2**63 for n in shape):
-        raise unreadable(f"an array of shape {shape!r:.60}", "whole numbers from 0 on")
+        raise unreadable(f"an array of shape {shown(shape)}", "whole numbers from 0 on")
+    if len(shape) > MOST_DIMS:
+        raise unreadable(f"an array of {len(shape)} dims", f"at most {MOST_DIMS}")
     size = prod(shape) * _itemsize(code)
     if size != count:
-        raise unreadable(f"{count} bytes for an array {code!r} of {shape}", f"{size}")
+        raise unreadable(f"{count} bytes for an array {code!r} of {shown(shape)}", f"{size}")
 
 
 def _itemsize(code: str) -> int:

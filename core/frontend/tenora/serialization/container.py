@@ -18,8 +18,8 @@ from typing import Any
 
 import tenora_engine
 
-from .errors import unreadable
-from .source import Source
+from .errors import shown, unreadable
+from .source import MOST_DIMS, Source
 
 DTYPES = {
     "BOOL": "bool",
@@ -130,19 +130,27 @@ def _checked(head: bytes, metadata: dict[str, str]) -> int:
 
 def _entry(name: str, fields: Any) -> Entry:
     if not isinstance(fields, dict) or set(fields) != {"dtype", "shape", "data_offsets"}:
-        raise unreadable(f"a tensor {name!r} without dtype, shape and data_offsets", "these three")
+        raise unreadable(f"a tensor {shown(name)} without dtype, shape and data_offsets", "these three")
     dtype, shape, offsets = fields["dtype"], fields["shape"], fields["data_offsets"]
-    if dtype not in DTYPES:
+    if type(dtype) is not str or dtype not in DTYPES:
         raise unreadable(
-            f"the dtype {dtype!r} of {name!r}", f"one of {', '.join(DTYPES)}", "Convert the tensor before."
+            f"the dtype {shown(dtype)} of {shown(name)}",
+            f"one of {', '.join(DTYPES)}",
+            "Convert the tensor before.",
         )
     numbers = [*shape, *offsets] if isinstance(shape, list) and isinstance(offsets, list) else [None]
     if len(offsets) != 2 or not all(type(n) is int and 0 <= n < _MOST_BYTES for n in numbers):
-        raise unreadable(f"shape {shape} and offsets {offsets} of {name!r}", "whole numbers from 0 on")
+        raise unreadable(
+            f"shape {shown(shape)} and offsets {shown(offsets)} of {shown(name)}", "whole numbers from 0 on"
+        )
+    if len(shape) > MOST_DIMS:
+        raise unreadable(f"{len(shape)} dims of {shown(name)}", f"at most {MOST_DIMS}")
     begin, end = offsets
     count = prod(shape) * itemsize(dtype)
     if end - begin != count:
-        raise unreadable(f"{end - begin} bytes for {name!r} of shape {tuple(shape)}, {dtype}", f"{count}")
+        raise unreadable(
+            f"{end - begin} bytes for {shown(name)} of shape {shown(shape)}, {dtype}", f"{count}"
+        )
     return Entry(name, dtype, tuple(shape), begin, end)
 
 
@@ -157,7 +165,7 @@ def _check_bounds(entries: dict[str, Entry], source: Source, data: int) -> None:
     at = 0
     for entry in sorted(entries.values(), key=lambda entry: (entry.begin, entry.end)):
         if entry.begin != at:
-            raise unreadable(f"the bytes of {entry.name!r} from {entry.begin} on", f"from {at} on")
+            raise unreadable(f"the bytes of {shown(entry.name)} from {entry.begin} on", f"from {at} on")
         at = entry.end
     left = source.end - data
     if at > left or (source.whole and at != left):

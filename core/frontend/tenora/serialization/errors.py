@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import pickle
 from collections.abc import Iterator
+from typing import Any
 
 from tenora_dispatch.errors import ArgumentTypeError, TenoraError
 
@@ -92,6 +93,34 @@ def unreadable(got: str, expected: str, advice: str = DAMAGED, unsafe: bool = Fa
 def refused(got: str, advice: str) -> Unreadable:
     """A name or feature in a file that is not among those that are read."""
     return unreadable(got, "tensors, containers, numbers and text", advice, unsafe=True)
+
+
+_LETTERS = 60
+_PARTS = 6
+
+
+def shown(value: Any) -> str:
+    """A value of a file for an error's text: plain ones and the first parts of lists, of all else the type.
+
+    A file's values may share themselves and nest: this walks over no more than it shows.
+    """
+    text = _brief(value, 2)
+    return text if len(text) <= 2 * _LETTERS else text[: 2 * _LETTERS] + "..."
+
+
+def _brief(value: Any, depth: int) -> str:
+    kind = type(value)
+    if kind in (str, bytes):
+        return repr(value[:_LETTERS]) + "..." * (len(value) > _LETTERS)
+    if kind is int and value.bit_length() > 200:
+        return f"a number of {value.bit_length()} bits"
+    if value is None or kind in (bool, int, float, complex):
+        return repr(value)
+    if kind in (list, tuple) and depth:
+        parts = [_brief(each, depth - 1) for each in value[:_PARTS]] + ["..."] * (len(value) > _PARTS)
+        inside = ", ".join(parts)
+        return f"[{inside}]" if kind is list else f"({inside}{',' * (len(value) == 1)})"
+    return f"a {kind.__name__}"
 
 
 class Foreign(Exception):

@@ -8,7 +8,7 @@ from tenora_dispatch.errors import ArgumentTypeError, BackendError
 from tenora_engine import Storage
 from tenora_engine import device as Device
 
-from .errors import foreign, unreadable
+from .errors import foreign, shown, unreadable
 from .source import all_bytes
 
 MapLocation = Callable[[Storage, str], Storage | None] | Device | str | Mapping[str, str] | None
@@ -53,7 +53,7 @@ def _device(location: str) -> Device:
     try:
         return Device(location)
     except (RuntimeError, ValueError, TypeError) as error:
-        raise unreadable(f"the device {location!r}", "the name of a device") from error
+        raise unreadable(f"the device {shown(location)}", "the name of a device") from error
 
 
 def _moved(storage: Storage, device: Device) -> Storage:

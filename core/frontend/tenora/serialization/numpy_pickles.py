@@ -33,14 +33,14 @@ class Kind:
 
     def take(self, state: Any) -> None:
         """The order and the unit, out of what NumPy writes of a dtype."""
-        if type(state) is not tuple or len(state) < 8 or state[1] not in _ORDERS:
+        if type(state) is not tuple or len(state) < 8 or type(state[1]) is not str or state[1] not in _ORDERS:
             raise unreadable("a dtype's state without an order of bytes", "NumPy's")
         if any(part is not None for part in state[2:5]):
             raise refused("a NumPy array of records", "Save its fields.")
         self.order = _ORDERS[state[1]]
         if self.code in ("M8", "m8") and len(state) == 9:
             _, (unit, count, *_) = state[8]
-            if type(unit) is not bytes or type(count) is not int:
+            if type(unit) is not bytes or len(unit) > len("generic") or type(count) is not int:
                 raise unreadable("a date without a unit", "a unit and a count")
             name = unit.decode("ascii")
             if name != "generic":

@@ -17,12 +17,13 @@ from tenora_dispatch.errors import OperationError
 from tenora_engine import Storage
 
 from .atomic import Written
+from .bounds import Ledger, loaded
 from .container import DTYPES, Entry, Header, header_bytes, read_header
-from .errors import unreadable
+from .errors import shown, unreadable
 from .layout import Layout, Piece, checksum, content
 from .locations import Places
 from .rebuild import Reader, rows
-from .source import Source, all_bytes, loaded
+from .source import Source, all_bytes
 from .structure import write_structure
 
 FORMAT = "1"
@@ -68,7 +69,9 @@ def read_container(source: Source, places: Places) -> Any:
     """The value of a file of ours; of any other safetensors file the tensors by name."""
     header = read_header(source)
     storages = _storages(source, header)
+    size = source.end - source.start
     if header.data_crc is None:
+        ledger = Ledger(size, 0)
         return {
             name: loaded(
                 places.place(storages[name], "cpu"),
@@ -76,17 +79,21 @@ def read_container(source: Source, places: Places) -> Any:
                 rows(entry.shape),
                 0,
                 getattr(tenora_engine, DTYPES[entry.dtype]),
+                ledger,
             )
             for name, entry in header.entries.items()
         }
     if header.metadata.get("tenora.format") != FORMAT:
         raise unreadable(
-            f"format {header.metadata.get('tenora.format')!r}", f"{FORMAT!r}", "Read it with a newer tenora."
+            f"format {shown(header.metadata.get('tenora.format'))}",
+            f"{FORMAT!r}",
+            "Read it with a newer tenora.",
         )
     structure: Any = header.metadata.get(STRUCTURE)
     if structure is None:
         structure = bytes(memoryview(all_bytes(storages[STRUCTURE])))
-    return Reader(header.entries, storages, places).value(json.loads(structure))
+    ledger = Ledger(size, len(structure))
+    return Reader(header.entries, storages, places, ledger).value(json.loads(structure))
 
 
 def _storages(source: Source, header: Header) -> dict[str, Storage]:
@@ -96,7 +103,7 @@ def _storages(source: Source, header: Header) -> dict[str, Storage]:
     end = header.data
     for name, entry in sorted(header.entries.items(), key=lambda pair: (pair[1].begin, pair[1].end)):
         start, count = header.data + entry.begin, entry.end - entry.begin
-        storages[name], now = source.storage(start, count, f"tensor {name!r}", crc or 0)
+        storages[name], now = source.storage(start, count, f"tensor {shown(name)}", crc or 0)
         crc = now if crc is not None else None
         end = header.data + entry.end
     if header.data_crc is not None and crc is not None and crc != header.data_crc:

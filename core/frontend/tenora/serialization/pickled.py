@@ -24,6 +24,7 @@ from .unpickler import Scout
 
 MAGIC = b"tenora pickle 1\n"
 _HEAD = len(MAGIC) + 12
+_LETTERS = 200  # of a name in an error
 
 
 def file_pieces(value: Any, module: Any, protocol: int) -> Iterator[Written]:
@@ -65,7 +66,7 @@ def _names(content: memoryview) -> list[str]:
     scout = Scout({})
     with contextlib.suppress(Exception):  # what it uses beyond names does not matter here
         scout.load(bytes(content))
-    names = [name for name in scout.names if not name.startswith(_OWN)]
+    names = [name[:_LETTERS] for name in scout.names if not name.startswith(_OWN)]
     return names[:3] + ["..."] * (len(names) > 3)
 
 

@@ -15,11 +15,11 @@ from tenora_engine import dtype as DType
 from .. import layouts
 from ..nn.parameter import Buffer, Parameter
 from . import arrays
+from .bounds import Ledger, dims, loaded, weight
 from .container import DTYPES, Entry
-from .errors import unreadable
+from .errors import shown, unreadable
 from .layout import dense
 from .locations import Places
-from .source import loaded
 from .structure import DEEPEST, hashable
 
 Node = dict[str, Any]
@@ -28,8 +28,10 @@ Node = dict[str, Any]
 class Reader:
     """Builds the values of one file from its entries' bytes."""
 
-    def __init__(self, entries: dict[str, Entry], storages: dict[str, Storage], places: Places) -> None:
-        self._entries, self._storages, self._places = entries, storages, places
+    def __init__(
+        self, entries: dict[str, Entry], storages: dict[str, Storage], places: Places, ledger: Ledger
+    ) -> None:
+        self._entries, self._storages, self._places, self._ledger = entries, storages, places, ledger
         self._placed: dict[tuple[str, str], Storage] = {}
         self._shared: dict[int, Any] = {}
 
@@ -56,7 +58,7 @@ class Reader:
         build = _KINDS.get(kind) if isinstance(kind, str) else None
         if build is None:
             raise unreadable(
-                f"the kind {kind!r}", "one that this version writes", "Read it with a newer tenora."
+                f"the kind {shown(kind)}", "one that this version writes", "Read it with a newer tenora."
             )
         return build(self, node, depth, number)
 
@@ -68,7 +70,7 @@ class Reader:
     def _number(self, node: Node) -> int:
         at = node["number"]
         if type(at) is not int or at in self._shared:
-            raise unreadable(f"the number {at!r} twice", "a number of its own")
+            raise unreadable(f"the number {shown(at)} twice", "a number of its own")
         return at
 
     def key(self, node: Any, depth: int) -> Any:
@@ -100,6 +102,7 @@ class Reader:
         found = self.value(node["attributes"], depth + 1)
         if type(found) is not dict or not all(type(name) is str for name in found):
             raise unreadable("attributes without names", "values by name")
+        self._ledger.spend(weight([found]))
         return found
 
     def tensor(self, node: Node, depth: int, number: int | None) -> Tensor:
@@ -117,7 +120,7 @@ class Reader:
         elif kind is None:
             made = plain.requires_grad_(requires_grad)
         else:
-            raise unreadable(f"a tensor of class {kind!r}", "Parameter, Buffer or none")
+            raise unreadable(f"a tensor of class {shown(kind)}", "Parameter, Buffer or none")
         self._noted(made, number)
         if "attributes" in node:
             made.__dict__.update(self._attributes(node, depth))
@@ -127,33 +130,37 @@ class Reader:
         """An array of NumPy's; it stays on the host."""
         entry = self._entries[node["entry"]]
         if "code" in node:
+            self._ledger.spend(entry.end - entry.begin)  # its elements are looked at
             return arrays.array_of(node["code"], tuple(integers(node["sizes"])), self._storages[entry.name])
         return self._plain(entry, {**node, "device": "cpu"}, Places("cpu")).numpy()
 
     def _plain(self, entry: Entry, node: Node, places: Places) -> Tensor:
         location = node.get("device", "cpu")
         if not isinstance(location, str):
-            raise unreadable(f"the device {location!r}", "a name")
+            raise unreadable(f"the device {shown(location)}", "a name")
         shape, dtype = entry.shape, getattr(tenora_engine, DTYPES[entry.dtype])
         if node.get("complex") is True and "shape" not in node:
             if entry.dtype != "F64" or shape[-1:] != (2,):
-                raise unreadable(f"complex numbers of {entry.dtype}, {shape}", "pairs of F64")
+                raise unreadable(f"complex numbers of {entry.dtype}, {shown(shape)}", "pairs of F64")
             shape, dtype = shape[:-1], tenora_engine.complex128
         order = node.get("layout")
         key = (entry.name, location) if order is None else (entry.name, f"{location} {order}")
         if key not in self._placed:
-            storage = places.place(self._storages[entry.name], location)
+            storage = self._storages[entry.name]
+            if location != "cpu" or order is not None:  # a copy for each place and order
+                self._ledger.spend(storage.nbytes())
+            storage = places.place(storage, location)
             if order is not None:
-                storage = _reordered(storage, shape, integers(order), dtype)
+                storage = _reordered(storage, shape, integers(order), dtype, self._ledger)
             self._placed[key] = storage
         storage = self._placed[key]
         if order is not None:
-            return loaded(storage, shape, integers(order), 0, dtype)
+            return loaded(storage, shape, integers(order), 0, dtype, self._ledger)
         if "shape" in node:
-            dtype = _dtype(node["dtype"])
-            offset = node["offset"]
-            return loaded(storage, integers(node["shape"]), integers(node["strides"]), offset, dtype)
-        return loaded(storage, shape, rows(shape), 0, dtype)
+            dtype, offset = _dtype(node["dtype"]), node["offset"]
+            sizes, strides = integers(dims(node["shape"])), integers(dims(node["strides"]))
+            return loaded(storage, sizes, strides, offset, dtype, self._ledger)
+        return loaded(storage, shape, rows(shape), 0, dtype, self._ledger)
 
 
 def rows(shape: tuple[int, ...]) -> list[int]:
@@ -168,28 +175,30 @@ def rows(shape: tuple[int, ...]) -> list[int]:
 def integers(values: Any) -> list[int]:
     """A list of whole numbers, or a refusal."""
     if not isinstance(values, list) or not all(type(n) is int and abs(n) < 2**63 for n in values):
-        raise unreadable(f"{values!r:.60}", "a list of whole numbers")
+        raise unreadable(shown(values), "a list of whole numbers")
     return values
 
 
-def _reordered(storage: Storage, shape: tuple[int, ...], strides: list[int], dtype: Any) -> Storage:
+def _reordered(
+    storage: Storage, shape: tuple[int, ...], strides: list[int], dtype: Any, ledger: Ledger
+) -> Storage:
     if len(strides) != len(shape) or not dense(shape, tuple(strides)):
-        raise unreadable(f"the layout {strides} for the shape {shape}", "one without gaps")
-    source = loaded(storage, shape, rows(shape), 0, dtype)
+        raise unreadable(f"the layout {shown(strides)} for the shape {shown(shape)}", "one without gaps")
+    source = loaded(storage, shape, rows(shape), 0, dtype, ledger)
     target = layouts.empty_strided(shape, strides, dtype=dtype, device=source.device)
     return target.copy_(source).untyped_storage()
 
 
 def _dtype(name: Any) -> DType:
     if name not in (*DTYPES.values(), "complex128"):
-        raise unreadable(f"the dtype {name!r}", "a dtype's name")
+        raise unreadable(f"the dtype {shown(name)}", "a dtype's name")
     return DType(name)
 
 
 def _optional(reader: Reader, node: Node, depth: int) -> list[Any]:
     parts = [reader.value(part, depth + 1) for part in node["parts"]]
     if len(parts) != 3 or not all(part is None or type(part) is int for part in parts):
-        raise unreadable(f"the bounds {parts!r:.60}", "three whole numbers or None")
+        raise unreadable(f"the bounds {shown(parts)}", "three whole numbers or None")
     return parts
 
 

@@ -10,10 +10,11 @@ from typing import Any, BinaryIO
 import tenora_engine
 from tenora_engine import Storage, Tensor
 
-from .errors import unreadable
+from .errors import shown, unreadable
 
 _CHUNK = 1 << 22
 _ALIGNED = 16  # bytes: the largest element
+MOST_DIMS = 64  # of a tensor, here as in NumPy and PyTorch
 
 
 class Source:
@@ -71,7 +72,14 @@ class Source:
             else:
                 data = self.file.read(len(piece))
                 count = len(data)
-                piece[:count] = data
+                if count <= len(piece):
+                    piece[:count] = data
+            if not isinstance(count, int) or not 0 <= count <= len(piece):
+                raise unreadable(
+                    f"a file object that answers {shown(count)} when {len(piece)} bytes of {what} are read",
+                    "how many it gave",
+                    "Read the file into io.BytesIO first.",
+                )
             if not count:
                 raise unreadable(f"{done} bytes of {what}", f"{len(view)}")
             done += count
@@ -89,16 +97,3 @@ def window(
 def all_bytes(storage: Storage) -> Tensor:
     """The whole storage as a vector of bytes."""
     return window(storage, (storage.nbytes(),), (1,), 0, tenora_engine.uint8)
-
-
-def loaded(
-    storage: Storage, shape: Any, strides: Any, offset: int, dtype: Any, requires_grad: bool = False
-) -> Tensor:
-    """`window` on bytes from a file. Bools are 0 and 1: what computes with them may rely on it."""
-    if dtype == tenora_engine.bool:
-        # Dims that repeat their elements are looked at once.
-        sizes = [min(n, 1) if t == 0 else n for n, t in zip(shape, strides, strict=True)]
-        seen = window(storage, sizes, strides, offset, tenora_engine.uint8).cpu().contiguous()
-        if seen.numel() and bytes(memoryview(seen)).translate(None, b"\0\1"):
-            raise unreadable("a tensor of bools with other bytes than 0 and 1", "0 and 1 only")
-    return window(storage, shape, strides, offset, dtype, requires_grad)

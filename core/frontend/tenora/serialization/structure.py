@@ -32,6 +32,7 @@ DEEPEST = 100
 _PLAIN = (type(None), bool, str)
 _TENSORS = (Tensor, Parameter, Buffer)
 _MUTABLE = (list, dict, OrderedDict, Counter, set, bytearray, *_TENSORS)
+_NESTS = (tuple, frozenset, Size)
 _KEYS = (*_PLAIN, int, float, complex, bytes, Size, DType, Device)
 
 
@@ -158,6 +159,11 @@ class _Writer:
                         f"[save] {place_of(path)}: got a key or element of type {type(part).__name__}, expected a "
                         "number, a text or a tuple of these. Use such keys."
                     )
+            if not hashable(key):
+                raise RefusedValueError(
+                    f"[save] {place_of(path)}: got a key or element that is too large or deep, expected a number, a "
+                    "text or a tuple of at most a thousand of these. Use such keys."
+                )
 
     def _tensor(self, value: Tensor, path: tuple[Any, ...], depth: int) -> Node:
         node: Node = {"$": "tensor"}
@@ -198,15 +204,25 @@ def _is_key(kind: type) -> bool:
     return kind in _KEYS or arrays.is_scalar(kind)
 
 
+def _words(value: Any) -> int:
+    """What hashing it walks over, each time; Python remembers it of texts and bytes."""
+    if type(value) is int:
+        return value.bit_length() >> 6
+    return value.nbytes >> 3 if arrays.is_scalar(type(value)) else 0
+
+
 def hashable(value: Any, room: int = 1000) -> bool:
     """Whether a value may be a key: plain, or a tuple of such with few parts, as hashing walks over all of them."""
     left, depth = [value], 0
     while left and depth < 32:
         room -= len(left)
+        inner = [each for each in left if type(each) in _NESTS]
+        for each in left:
+            if type(each) not in _NESTS:
+                if not _is_key(type(each)):
+                    return False
+                room -= _words(each)
         if room < 0:
-            return False
-        inner = [each for each in left if type(each) in (tuple, frozenset)]
-        if any(type(each) not in (tuple, frozenset) and not _is_key(type(each)) for each in left):
             return False
         left, depth = [part for each in inner for part in each], depth + 1
     return not left

@@ -1,8 +1,8 @@
 """Files that `torch.save` writes: zip archives, and the older stream of pickles.
 
 - A zip archive holds `data.pkl`, which describes the objects, and a record for each storage. Records are stored, not
-  deflated, and their sizes add up to less than the file: nothing can be larger in memory than on disk. Each record's
-  CRC-32 is checked unless it is only mapped.
+  deflated, and their sizes add up to less than the file: no record is larger in memory than on disk. What a pickle
+  makes of them is bounded by a `Ledger`. Each record's CRC-32 is checked unless it is only mapped.
 - The older form is three pickles of preliminaries, the objects' pickle, the storages' keys, then the storages one
   after another: their places are found in a first run over the objects' pickle, in which nothing is built.
 - The device is named by PyTorch's tag, `cpu` or `cuda:0`.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import re
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -21,7 +22,8 @@ import tenora_engine
 from tenora_engine import Storage
 
 from .allowed import ADVICE, NAMES, Allowed, Lent, StorageKind
-from .errors import foreign, refused, unreadable
+from .bounds import Ledger
+from .errors import foreign, refused, shown, unreadable
 from .locations import Places
 from .numpy_pickles import Kind
 from .safe_globals import find_added, is_added
@@ -31,6 +33,8 @@ from .unpickler import Scout, Unpickler
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 _LEGACY_PROTOCOL = 1001
 _LOCAL_HEADER = 30
+_COMPLEX_HALF = ("torch.complex32", "torch.chalf", "torch.ComplexHalfStorage")
+_DTYPE = re.compile(r"torch\.(?:float[48]_\w{1,20}|u?int[1-7]|bits\d\w{0,4})")
 Storages = Callable[[str, int], Storage]  # by key and bytes
 
 
@@ -38,7 +42,8 @@ def read_archive(source: Source, places: Places, weights_only: bool, options: di
     """The value of a zip archive."""
     archive = _Archive(source)
     pickled = archive.content("data.pkl")
-    lend = _Lender(lambda key, count: archive.storage(f"data/{key}"), places)
+    ledger = Ledger(source.end - source.start, len(pickled))
+    lend = _Lender(lambda key, count: archive.storage(f"data/{key}"), places, ledger)
     return _unpickle(io.BytesIO(pickled), lend, weights_only, options)
 
 
@@ -88,29 +93,29 @@ class _Archive:
         """A record's bytes as a storage; where it may be mapped, its checksum is not looked at."""
         record = self._records.get(self._prefix + name)
         if record is None:
-            raise unreadable(f"no record {name!r}", "one for every storage")
+            raise unreadable(f"no record {shown(name)}", "one for every storage")
         size, at = record.file_size, record.header_offset
         if record.compress_size != size:
-            raise unreadable(f"a record {name!r} of two sizes", "one size")
+            raise unreadable(f"a record {shown(name)} of two sizes", "one size")
         head = self._source.read(at, _LOCAL_HEADER, "a record's header")
         if head[:4] != b"PK\x03\x04":
-            raise unreadable(f"no header of the record {name!r}", "one at its place")
+            raise unreadable(f"no header of the record {shown(name)}", "one at its place")
         start = (
             at + _LOCAL_HEADER + int.from_bytes(head[26:28], "little") + int.from_bytes(head[28:30], "little")
         )
-        storage, crc = self._source.storage(start, size, f"record {name!r}")
+        storage, crc = self._source.storage(start, size, f"record {shown(name)}")
         if crc is None and not mapped:
             crc = zlib.crc32(memoryview(all_bytes(storage)))
         if crc is not None and crc != record.CRC:
-            raise unreadable(f"a record {name!r} whose checksum is wrong", "the bytes that were written")
+            raise unreadable(f"a record {shown(name)} whose checksum is wrong", "the bytes that were written")
         return storage
 
 
 class _Lender:
     """Answers a pickle's persistent ids with storages, each read and placed once."""
 
-    def __init__(self, storages: Storages, places: Places) -> None:
-        self._storages, self._places = storages, places
+    def __init__(self, storages: Storages, places: Places, ledger: Ledger) -> None:
+        self._storages, self._places, self.ledger = storages, places, ledger
         self._placed: dict[str, Storage] = {}
 
     def __call__(self, ident: Any) -> Any:
@@ -122,10 +127,10 @@ class _Lender:
             storage = self._storages(key, count * dtype.itemsize)
             if storage.nbytes() < count * dtype.itemsize:
                 raise unreadable(
-                    f"a storage {key!r} of {storage.nbytes()} bytes", f"{count} elements of {kind.name}"
+                    f"a storage {shown(key)} of {storage.nbytes()} bytes", f"{count} elements of {kind.name}"
                 )
             self._placed[key] = self._places.place(storage, location)
-        return Lent(self._placed[key], dtype)
+        return Lent(self._placed[key], dtype, self.ledger)
 
 
 def parse_ident(ident: Any) -> tuple[StorageKind, str, str, int]:
@@ -138,11 +143,15 @@ def parse_ident(ident: Any) -> tuple[StorageKind, str, str, int]:
     if not isinstance(kind, StorageKind) or type(key) is not str or type(location) is not str:
         raise unreadable("a storage without kind, key and device", "these three")
     if type(count) is not int or not 0 <= count < 2**60:
-        raise unreadable(f"{count!r:.40} elements in a storage", "a whole number from 0 on")
+        raise unreadable(f"{shown(count)} elements in a storage", "a whole number from 0 on")
     return kind, key, location, count
 
 
 def _advice(name: str) -> str:
+    if name in _COMPLEX_HALF:
+        return "tenora has no such dtype: save tensor.to(torch.complex64)."
+    if _DTYPE.fullmatch(name):
+        return "tenora has no such dtype: save tensor.to(torch.float32), or of another dtype that both have."
     if name.startswith("torch."):
         return "Save the state_dict() of what it belongs to, or tensors and numbers."
     return (
@@ -181,7 +190,7 @@ class _Trusting(pickle.Unpickler):
 
 def _unpickle(file: BinaryIO, lend: _Lender, weights_only: bool, options: dict[str, Any]) -> Any:
     if weights_only:
-        value = Unpickler(find, lend, is_added).load(file)
+        value = Unpickler(find, lend, is_added, lend.ledger).load(file)
     else:
         with foreign():
             value = _Trusting(file, lend, options).load()
@@ -243,12 +252,14 @@ def read_legacy(source: Source, places: Places, weights_only: bool, options: dic
     objects = file.tell()
     scout = Scout(NAMES)
     scout.load(file)
+    ledger = Ledger(source.end - source.start, file.tell() - objects)
     if weights_only:
         for name in scout.names:
             find(name)
     storages, end = _legacy_storages(source, file, _sizes(scout.idents))
     file.seek(objects)
-    value = _unpickle(file, _Lender(lambda key, count: storages[key], places), weights_only, options)
+    lend = _Lender(lambda key, count: storages[key], places, ledger)
+    value = _unpickle(file, lend, weights_only, options)
     file.seek(end)
     return value
 
@@ -280,8 +291,8 @@ def _legacy_storages(source: Source, file: BinaryIO, sizes: dict[str, int]) -> t
         size = sizes.pop(key)
         if size and (not count or size % count):
             raise unreadable(
-                f"{count} elements in {size} bytes of the storage {key!r}", "two sizes that agree"
+                f"{count} elements in {size} bytes of the storage {shown(key)}", "two sizes that agree"
             )
-        storages[key], _ = source.storage(at + 8, size, f"storage {key!r}")
+        storages[key], _ = source.storage(at + 8, size, f"storage {shown(key)}")
         at += 8 + size
     return storages, at

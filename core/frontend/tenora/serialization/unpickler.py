@@ -2,7 +2,7 @@
 
 - Python's own unpickler would do with a restricted `find_class`, but a few bytes make it reserve gigabytes (its memo
   is an array) or overflow the stack (it hashes what it is told to). Here the memo is a dict, keys are small, and a
-  value takes about as much memory as its bytes in the file.
+  value takes about as much memory as its bytes in the file. What calls and states copy is noted in a `Ledger`.
 - `pickletools` decodes the opcodes; its sizes are checked against the data.
 - Names are resolved by `find`, storages by `lend`; a class that the user added may be built and given a state.
 """
@@ -15,21 +15,28 @@ from collections.abc import Callable, Mapping
 from typing import Any, BinaryIO
 
 from .allowed import Allowed, checked_key, set_state
+from .bounds import Ledger, weight
 from .errors import refused, unreadable
 
 _STATE = "Save its tensors and numbers instead."
+_LONGEST_NAME = 1000
 
 
 class Unpickler:
-    """Runs one pickle. `trusted` says of a callable that is not an `Allowed` whether it may be called."""
+    """Runs one pickle. `trusted` says of a callable that is not an `Allowed` whether it may be called.
+
+    `ledger` bounds what its calls copy; a run that calls nothing needs none.
+    """
 
     def __init__(
         self,
         find: Callable[[str], Any],
         lend: Callable[[Any], Any],
         trusted: Callable[[Any], bool] = lambda value: False,
+        ledger: Ledger | None = None,
     ) -> None:
         self._find, self._lend, self._trusted = find, lend, trusted
+        self._ledger = ledger or Ledger(0, 0)
         self._stack: list[Any] = []
         self._marks: list[list[Any]] = []
         self._memo: dict[int, Any] = {}
@@ -126,6 +133,8 @@ class Unpickler:
         module, name = self._take(2)
         if type(module) is not str or type(name) is not str:
             raise unreadable("a name that is no text", "a module and a name")
+        if len(module) + len(name) > _LONGEST_NAME:  # put together again for each use
+            raise unreadable(f"a name of {len(module) + len(name)} letters", f"at most {_LONGEST_NAME}")
         self._push(self._find(f"{module}.{name}"))
 
     def call(self, function: Any, args: Any, kwargs: Any = None) -> Any:
@@ -133,6 +142,7 @@ class Unpickler:
         if type(args) is not tuple:
             raise unreadable("arguments that are no tuple", "a tuple")
         if isinstance(function, Allowed):
+            self._ledger.spend(weight(args))
             return function(*args)
         if not self._trusted(function):
             raise refused(f"a call of {type(function).__name__}", _STATE)
@@ -166,12 +176,14 @@ class Unpickler:
         """Gives what is on top its state."""
         value = self._stack[-1]
         if not self._trusted(type(value)):
+            self._ledger.spend(weight([state]))
             set_state(value, state)
         elif hasattr(value, "__setstate__"):
             value.__setstate__(state)
         else:
             attributes, slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-            value.__dict__.update(attributes or {})
+            if attributes:
+                value.__dict__.update(attributes)
             for name, each in (slots or {}).items():
                 setattr(value, name, each)
 
