@@ -183,6 +183,55 @@ def test_safe_globals(archive: bool) -> None:
         tenora.load(written(Fraction(1, 2), archive))
 
 
+class Slotted:
+    __slots__ = ("a", "b")
+
+
+class Both(Slotted):
+    """Slots of its base, and a dict of its own."""
+
+
+@FORMS
+def test_safe_globals_with_slots_and_of_builtins(archive: bool) -> None:
+    """Files of protocol 2 say `__builtin__` for `builtins`."""
+    values = [Slotted(), Both()]
+    for value in values:
+        value.a, value.b = 1, [2]
+    values[1].c = 3
+    added = [Slotted, Both, len, list]
+    for protocol in (2, 4):
+        file = written([*values, len, list], archive, pickle_protocol=protocol)
+        with tenora.serialization.safe_globals(added):
+            loaded = [tenora.load(io.BytesIO(file.getvalue()))]
+        if protocol == 2:  # which alone PyTorch reads
+            with torch.serialization.safe_globals(added):
+                loaded.append(torch.load(file))
+        for found in loaded:
+            assert [(type(each), each.a, each.b) for each in found[:2]] == [(Slotted, 1, [2]), (Both, 1, [2])]
+            assert vars(found[1]) == {"c": 3} and found[2:] == [len, list]
+        with (
+            pytest.raises(UnsafeFileError, match=r"builtin(s|__)\.len'"),
+            tenora.serialization.safe_globals(added[:2]),
+        ):
+            tenora.load(io.BytesIO(file.getvalue()))
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental:UserWarning")
+def test_dtypes_that_are_not_there() -> None:
+    """The advice is to convert the tensor."""
+    for dtype, target in (
+        ("float8_e4m3fn", "float32"),
+        ("float8_e5m2", "float32"),
+        ("complex32", "complex64"),
+    ):
+        value = torch.zeros(2, dtype=getattr(torch, dtype))
+        for form in (True, False):
+            with pytest.raises(
+                UnsafeFileError, match=rf"'{value.dtype}'.*save tensor\.to\(torch\.{target}\)"
+            ):
+                tenora.load(written({"x": value}, form))
+
+
 def test_places() -> None:
     x = torch.ones(2)
     file = written({"a": x, "b": x[1:]})

@@ -5,6 +5,7 @@ They are found by module and name in files that PyTorch wrote, and called as the
 
 from __future__ import annotations
 
+from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -75,8 +76,13 @@ class safe_globals:
 
 
 def find_added(name: str) -> Any:
-    """What was added under a name; None where nothing was."""
-    return _added.get(name)
+    """What was added under a name; None where nothing was. Files of protocol 2 use Python 2's names (`__builtin__`)."""
+    found = _added.get(name)
+    if found is not None:
+        return found
+    module, _, last = name.rpartition(".")
+    module, last = NAME_MAPPING.get((module, last), (IMPORT_MAPPING.get(module, module), last))
+    return _added.get(f"{module}.{last}")
 
 
 def is_added(value: Any) -> bool:
