@@ -109,6 +109,12 @@ def endless() -> Iterator[tuple[str, bytes]]:
                 "name": part + put("x") + b"\x93",
             }.items():
                 yield f"{where} that {what}, {form.__name__}", form(b"\x80\x04" + pickled + b".")
+    digits = "f" * MEGABYTES
+    parts = [0, {"$": "int", "hex": digits}, {"$": "int", "hex": digits[::2]}]
+    yield "range that divides huge numbers", own({"$": "range", "parts": parts})
+    long = [b"\x8b" + struct.pack("<i", n) + b"\x01" * n for n in (MEGABYTES, MEGABYTES // 2)]
+    divide = name("builtins", "range") + b"(K\x00" + b"".join(long) + b"t"
+    yield "range that divides, pickled", archive(b"\x80\x02" + divide + b"R.")
     for kind in ("slice", "range", "complex"):
         yield f"{kind} of what shares itself", own({"$": kind, "parts": [nested(60), None, None]})
     most = b"(" + (b"\x8a\x08" + b"\xff" * 7 + b"\x7f") + b"2" * 50_000 + b"t"
@@ -177,7 +183,13 @@ def copies() -> Iterator[tuple[str, bytes]]:
     )
     yield "state", archive(held + b"e.")
     inner = b"(" + REBUILD + name("torch", "Tensor") + tensor + state + b"t"
-    yield "state of a type", archive(repeated(name("torch._tensor", "_rebuild_from_type_v2"), inner))
+    typed = name("torch._tensor", "_rebuild_from_type_v2")
+    yield "state of a type", archive(repeated(typed, inner))
+    inner = (
+        b"(" + name("torch._utils", "_rebuild_parameter_with_state") + name("torch.nn.parameter", "Parameter")
+    )
+    inner += b"(" + REBUILD + tensor + b"R\x89N" + state + b"N\x86t}t"
+    yield "state of a parameter of a type", archive(repeated(typed, inner))
     yield from copies_of_ours()
 
 
@@ -274,7 +286,14 @@ def test_bools_between_other_bytes() -> None:
     assert tenora.load(io.BytesIO(archive(b"\x80\x02" + REBUILD + wide + b"R.", data))).shape == (1, 2**40)
 
 
-def test_keys_that_would_not_come_back_are_not_saved() -> None:
+def test_values_that_would_not_come_back_are_not_saved() -> None:
+    for bounds_of in (range(2**2000), slice(2**2000)):
+        with pytest.raises(RefusedValueError, match="bits"):
+            tenora.save(bounds_of, io.BytesIO())
+    file = io.BytesIO()
+    tenora.save([range(2**1000), slice(-(2**1000))], file)
+    file.seek(0)
+    assert tenora.load(file) == [range(2**1000), slice(-(2**1000))]
     for key in (2**70_000, tuple(range(2000)), tenora.Size([1] * 2000)):
         with pytest.raises(RefusedValueError, match="too large or deep"):
             tenora.save({key: 1}, io.BytesIO())

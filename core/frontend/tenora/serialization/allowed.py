@@ -21,7 +21,7 @@ from . import numpy_pickles
 from .bounds import Ledger, dims, loaded
 from .errors import refused, unreadable
 from .rebuild import integers
-from .structure import hashable
+from .structure import hashable, is_bound
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _complex(real: Any, imaginary: Any) -> complex:
 
 def _bounds(kind: Any) -> Callable[..., Any]:
     def make(*parts: Any) -> Any:
-        _need(all(part is None or type(part) is int for part in parts), "bounds", parts, "whole numbers")
+        _need(all(is_bound(part) for part in parts), "bounds", parts, "whole numbers, not huge ones")
         return kind(*parts)
 
     return make

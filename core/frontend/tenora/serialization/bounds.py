@@ -97,7 +97,7 @@ _CONTAINERS = (list, tuple, dict, set, frozenset, OrderedDict, Counter, Size)
 _FEW = 16
 
 
-def weight(parts: Iterable[Any], deeper: bool = True) -> int:
+def weight(parts: Iterable[Any], depth: int = 3) -> int:
     """About how many bytes a copy of these values takes; of what a container holds, only the parts of short tuples."""
     total = 0
     for part in parts:
@@ -106,8 +106,10 @@ def weight(parts: Iterable[Any], deeper: bool = True) -> int:
             total += len(part)
         elif kind in _CONTAINERS:
             total += _ELEMENT * len(part)
-            if deeper and kind is tuple and len(part) <= _FEW:  # arguments or a state
-                total += weight(part, False)
+            if (
+                depth and kind is tuple and len(part) <= _FEW
+            ):  # arguments, in them a state, in that attributes
+                total += weight(part, depth - 1)
     return total
 
 

@@ -20,7 +20,7 @@ from .container import DTYPES, Entry
 from .errors import shown, unreadable
 from .layout import dense
 from .locations import Places
-from .structure import DEEPEST, hashable
+from .structure import DEEPEST, hashable, is_bound
 
 Node = dict[str, Any]
 
@@ -197,7 +197,7 @@ def _dtype(name: Any) -> DType:
 
 def _optional(reader: Reader, node: Node, depth: int) -> list[Any]:
     parts = [reader.value(part, depth + 1) for part in node["parts"]]
-    if len(parts) != 3 or not all(part is None or type(part) is int for part in parts):
+    if len(parts) != 3 or not all(is_bound(part) for part in parts):
         raise unreadable(f"the bounds {shown(parts)}", "three whole numbers or None")
     return parts
 

@@ -29,6 +29,7 @@ from .layout import Layout
 
 Node = dict[str, Any]
 DEEPEST = 100
+_BOUND_BITS = 1024
 _PLAIN = (type(None), bool, str)
 _TENSORS = (Tensor, Parameter, Buffer)
 _MUTABLE = (list, dict, OrderedDict, Counter, set, bytearray, *_TENSORS)
@@ -250,14 +251,24 @@ _SCALARS: dict[type, Callable[[Any], Any]] = {
     DType: lambda dtype: {"$": "dtype", "name": dtype.name},
     Device: lambda device: {"$": "device", "name": str(device)},
     slice: lambda s: {"$": "slice", "parts": [_index(part) for part in (s.start, s.stop, s.step)]},
-    range: lambda r: {"$": "range", "parts": [_int(part) for part in (r.start, r.stop, r.step)]},
+    range: lambda r: {"$": "range", "parts": [_index(part) for part in (r.start, r.stop, r.step)]},
 }
+
+
+def is_bound(part: Any) -> bool:
+    """Whether a slice or a range may begin, end or step by this; a range divides, which takes long for huge numbers."""
+    return part is None or (type(part) is int and part.bit_length() <= _BOUND_BITS)
 
 
 def _index(part: Any) -> Any:
     if part is not None and type(part) is not int:
         raise RefusedValueError(
             f"[save] slice: got a bound of type {type(part).__name__}, expected an int or None. Use whole numbers."
+        )
+    if not is_bound(part):
+        raise RefusedValueError(
+            f"[save] slice or range: got a bound of {part.bit_length()} bits, expected at most {_BOUND_BITS}. "
+            "Save the numbers by themselves."
         )
     return part if part is None else _int(part)
 
