@@ -265,7 +265,7 @@ def _index(part: Any) -> Any:
         raise RefusedValueError(
             f"[save] slice: got a bound of type {type(part).__name__}, expected an int or None. Use whole numbers."
         )
-    if not is_bound(part):
+    if part is not None and not is_bound(part):
         raise RefusedValueError(
             f"[save] slice or range: got a bound of {part.bit_length()} bits, expected at most {_BOUND_BITS}. "
             "Save the numbers by themselves."
