@@ -15,7 +15,7 @@ from tenora_ops.families import (
     UNARY,
     UNARY_FUNCTION,
 )
-from tenora_ops.formula import conj, ops, sum_to
+from tenora_ops.formula import below_zero, conj, ops, sum_to
 from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
 from tenora_ops.record import op
@@ -57,7 +57,10 @@ threshold_backward = op(
         for s in ((5,), (3, 4), (), (0,), (2, 3, 2, 2), (1, 1, 2, 1, 2))
     ],
     composite=lambda g, x: ops.where(ops.le(x, 0), 0, g),
-    vjp=lambda h, g, x, r: (ops.threshold_backward(h, x), None),
+    vjp=lambda h, g, x, r: (
+        ops.threshold_backward(h, x),
+        ops.zeros_like(x),
+    ),  # a derivative that is 0, not none
     tolerance="exact",
     oracle=lambda g, x: np.where(x <= 0, 0, g),
     doc="The gradient of relu: 0 where input <= 0, else grad, of NaN too.",
@@ -127,6 +130,7 @@ sigmoid_backward = op(
 silu = op(
     "silu(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
+    dtype="float_same",
     dtypes=REALS,
     composite=lambda x: x * ops.sigmoid(x),
     vjp=lambda g, x, r: g * (ops.sigmoid(x) * (x * (1 - ops.sigmoid(x)) + 1)),
@@ -254,7 +258,7 @@ elu = op(
     family=ACTIVATION,
     tolerance="transcendental",
     composite=lambda x, alpha: ops.where(ops.gt(x, 0), x, ops.expm1(ops.minimum(x, 0)) * alpha),
-    vjp=lambda g, x, r, alpha: ops.where(ops.gt(x, 0), g, g * (ops.exp(ops.minimum(x, 0)) * alpha)),
+    vjp=lambda g, x, r, alpha: ops.where(ops.gt(x, 0), g, g * (ops.exp(below_zero(x)) * alpha)),
     samples=lambda draw: [sample(s.arguments[0], 0.7) for s in unary(draw)],
     oracle=lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)),
     doc="x where positive, alpha (e^x - 1) elsewhere.",

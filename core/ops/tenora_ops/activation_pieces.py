@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenora_ops.families import ACTIVATION, COMPLEX_FUNCTION_INPUTS
-from tenora_ops.formula import conj, is_complex, min_number, ops
+from tenora_ops.formula import below_zero, conj, is_complex, min_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
@@ -133,7 +133,7 @@ celu = op(
     tolerance="transcendental",
     samples=with_arguments(1.5),
     composite=lambda x, alpha: ops.maximum(x, 0.0) + ops.expm1(ops.minimum(x, 0.0) / alpha) * alpha,
-    vjp=lambda g, x, r, alpha: ops.where(ops.gt(x, 0.0), g, g * ops.exp(ops.minimum(x, 0.0) / alpha)),
+    vjp=lambda g, x, r, alpha: ops.where(ops.gt(x, 0.0), g, g * ops.exp(below_zero(x) / alpha)),
     oracle=lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x / alpha)),
     doc="max(x, 0) + min(0, alpha (e^(x / alpha) - 1)) (Barron 2017).",
     example="tenora.nn.functional.celu(tenora.tensor([1.0, -2.0]))",
@@ -153,7 +153,7 @@ selu = op(
         ops.maximum(x, 0.0) * SELU_SCALE + ops.expm1(ops.minimum(x, 0.0)) * (SELU_ALPHA * SELU_SCALE)
     ),
     vjp=lambda g, x, r: ops.where(
-        ops.gt(x, 0.0), g * SELU_SCALE, g * ops.exp(ops.minimum(x, 0.0)) * (SELU_ALPHA * SELU_SCALE)
+        ops.gt(x, 0.0), g * SELU_SCALE, g * ops.exp(below_zero(x)) * (SELU_ALPHA * SELU_SCALE)
     ),
     oracle=lambda x: SELU_SCALE * np.where(x > 0, x, SELU_ALPHA * np.expm1(x)),
     doc="scale (max(x, 0) + min(0, alpha (e^x - 1))) with the constants of Klambauer et al. (2017).",

@@ -147,7 +147,7 @@ def _sinc_gradient(g: Any, x: Any) -> Any:
     safe = ops.where(zero, 1, x)
     angle = safe * math.pi
     slope = (ops.cos(angle) - ops.sin(angle) / angle) / safe
-    return ops.where(zero, 0, g * conj(slope))
+    return g * conj(ops.where(zero, x * (-math.pi * math.pi / 3), slope))
 
 
 sinc = op(
@@ -234,10 +234,22 @@ def _distance(a: Any, b: Any) -> Any:
     return ops.where(same, 0, ops.where(same, 0, a) - ops.where(same, 0, b))
 
 
+def _apart(a: Any, b: Any) -> Any:
+    """a - b with its derivatives where they are equal, and 0 where they are the same infinity."""
+    same = ops.logical_and(ops.eq(a, b), ops.eq(ops.abs(a), math.inf))
+    return ops.where(same, 0, a) - ops.where(same, 0, b)
+
+
+def _logaddexp2_gradients(g: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    apart = _apart(a, b) * LOG_TWO
+    return sum_to(g * ops.sigmoid(apart), a), sum_to(g * ops.sigmoid(-apart), b)
+
+
 def _logaddexp_gradients(g: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any]:
     if is_complex(r):
         return sum_to(g * conj(ops.exp(a - r)), a), sum_to(g * conj(ops.exp(b - r)), b)
-    return sum_to(g * ops.sigmoid(_distance(a, b)), a), sum_to(g * ops.sigmoid(_distance(b, a)), b)
+    apart = _apart(a, b)
+    return sum_to(g * ops.sigmoid(apart), a), sum_to(g * ops.sigmoid(-apart), b)
 
 
 def _logaddexp_complex(a: complex, b: complex) -> complex:
@@ -271,10 +283,7 @@ logaddexp2 = op(
     composite=lambda a, b: (
         ops.maximum(a, b) + ops.log1p(ops.exp(ops.abs(_distance(a, b)) * -LOG_TWO)) * (1.0 / LOG_TWO)
     ),
-    vjp=lambda g, a, b, r: (
-        sum_to(g * ops.sigmoid(_distance(a, b) * LOG_TWO), a),
-        sum_to(g * ops.sigmoid(_distance(b, a) * LOG_TWO), b),
-    ),
+    vjp=lambda g, a, b, r: _logaddexp2_gradients(g, a, b),
     oracle=each(lambda a, b: math.log2(2.0**a + 2.0**b)),
     doc="log2(2^input + 2^other) without overflow.",
     example="tenora.logaddexp2(tenora.tensor([1.0]), tenora.tensor([2.0]))",

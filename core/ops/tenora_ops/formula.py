@@ -59,6 +59,11 @@ def is_complex(value: Any) -> bool:
     return bool(value.is_complex())
 
 
+def below_zero(x: Any) -> Any:
+    """min(x, 0), of derivative 0 at 0 as PyTorch's second derivatives of activations have it; `minimum` halves it."""
+    return ops.where(ops.lt(x, 0.0), x, 0.0)
+
+
 def count(whole: Any, part: Any) -> Any:
     """How many elements of `whole` each element of `part` stands for."""
     return whole.numel // max_number(part.numel, 1)

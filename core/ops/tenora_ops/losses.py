@@ -90,7 +90,7 @@ binary_cross_entropy = op(
 
 def _logits(x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> Any:
     """As PyTorch's, in which x = inf costs an inf where y < 1."""
-    positive = ops.log1p(ops.exp(-ops.abs(x))) - ops.minimum(x, 0)  # -log sigmoid(x)
+    positive = -ops.logsigmoid(x)
     if pos_weight is not None:
         positive = ((pos_weight - 1) * y + 1) * positive
     losses = x * (1 - y) + positive
@@ -163,8 +163,9 @@ kl_div = op(
 
 
 def _huber(x: Any, y: Any, reduction: str, delta: Any) -> Any:
-    distance = ops.abs(x - y)
-    losses = ops.where(ops.le(distance, delta), ops.square(distance) * 0.5, (distance - delta * 0.5) * delta)
+    apart = x - y
+    distance = ops.abs(apart)  # not below the square, whose second derivative it would take at 0
+    losses = ops.where(ops.lt(distance, delta), ops.square(apart) * 0.5, (distance - delta * 0.5) * delta)
     return reduce_loss(losses, reduction)
 
 
@@ -278,7 +279,7 @@ hinge_embedding_loss = op(
     samples=against_signs(0.5),
     composite=lambda x, y, margin, reduction: reduce_loss(
         # full_like: among whole numbers the margin is cut to one
-        ops.where(ops.ne(y, 1), ops.maximum(ops.full_like(x, margin) - x, 0), 0)
+        ops.where(ops.ne(y, 1), ops.clamp(ops.full_like(x, margin) - x, 0, None), 0)
         + ops.where(ops.ne(y, -1), x, 0),
         reduction,
     ),
@@ -295,9 +296,7 @@ soft_margin_loss = op(
     family=LOSS,
     dtype="promote_float",
     samples=against_signs(),
-    composite=lambda x, y, reduction: reduce_loss(
-        ops.log1p(ops.exp(-ops.abs(x * y))) - ops.minimum(x * y, 0), reduction
-    ),
+    composite=lambda x, y, reduction: reduce_loss(-ops.logsigmoid(x * y), reduction),
     oracle=lambda x, y, reduction="mean": reduced_loss(np.logaddexp(0, -x * y), reduction),
     tolerance="normalised",
     doc="log(1 + e^(-y x)) for targets 1 and -1.",
@@ -319,7 +318,9 @@ margin_ranking_loss = op(
     family=LOSS,
     dtype="promote_float",
     samples=_rankings,
-    composite=lambda a, b, y, margin, reduction: reduce_loss(ops.maximum(y * (b - a) + margin, 0), reduction),
+    composite=lambda a, b, y, margin, reduction: reduce_loss(
+        ops.clamp(y * (b - a) + margin, 0, None), reduction
+    ),
     oracle=lambda a, b, y, margin=0.0, reduction="mean": reduced_loss(
         np.maximum(0, -y * (a - b) + margin), reduction
     ),

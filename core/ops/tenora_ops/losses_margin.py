@@ -61,7 +61,7 @@ CLASSES = Family("rows", "like_first", "", "plain", lambda draw: weighted(draw),
 
 
 def _soft_margins(x: Any, y: Any, weight: Any, reduction: str) -> Any:
-    losses = ops.log1p(ops.exp(-ops.abs(x))) + ops.maximum(x, 0) - y * x
+    losses = -ops.logsigmoid(-x) - y * x
     losses = losses if weight is None else losses * weight
     return reduce_loss(ops.mean(losses, -1), reduction)
 
@@ -194,7 +194,7 @@ multilabel_margin_loss = op(
 def _cosine_embedding(a: Any, b: Any, y: Any, margin: Any, reduction: str) -> Any:
     squares = (ops.sum(a * a, -1) + 1e-12) * (ops.sum(b * b, -1) + 1e-12)
     cosine = ops.sum(a * b, -1) / ops.sqrt(squares)
-    apart = ops.where(ops.eq(y, -1), ops.maximum(cosine - margin, 0), 0)
+    apart = ops.where(ops.eq(y, -1), ops.clamp(cosine - margin, 0, None), 0)
     return reduce_loss(ops.where(ops.eq(y, 1), 1 - cosine, 0) + apart, reduction)
 
 
@@ -237,7 +237,7 @@ def _triplets(a: Any, b: Any, c: Any, margin: Any, p: Any, eps: Any, swap: bool,
     far = ops.norm(a - c + eps, p, -1)
     if swap:
         far = ops.minimum(far, ops.norm(b - c + eps, p, -1))
-    return reduce_loss(ops.maximum(ops.norm(a - b + eps, p, -1) - far + margin, 0), reduction)
+    return reduce_loss(ops.clamp(ops.norm(a - b + eps, p, -1) - far + margin, 0, None), reduction)
 
 
 def _triplet_oracle(

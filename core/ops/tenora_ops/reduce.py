@@ -102,14 +102,18 @@ def _mean(x: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
 
 
 def _product_gradient(g: Any, x: Any, r: Any, dim: Any, keepdim: bool, dtype: Any) -> Any:
-    """The product of the others: r / x, and by counting zeros where there are some; of the numbers cast to dtype."""
+    """The product of the others: r / x, and by counting zeros where there are some; of the numbers cast to dtype.
+
+    Values that are 0 keep their derivatives: r that of the product, and beside one zero of two stands the other.
+    """
     given, x = x, x if dtype is None else ops.to(x, dtype)
     zero = ops.eq(x, 0)
     safe = ops.where(zero, 1, x)
     others = ops.unreduce(ops.prod(safe, dim, keepdim), x, dim, keepdim)
     zeros = ops.unreduce(ops.sum(zero, dim, keepdim), x, dim, keepdim)
-    alone = ops.where(ops.eq(zeros, 1), others, 0)
-    partial = ops.where(zero, alone, ops.where(ops.eq(zeros, 0), others / safe, 0))
+    beside = ops.unreduce(ops.sum(ops.where(zero, x, 0), dim, keepdim), x, dim, keepdim) - x
+    factor = ops.where(ops.eq(zeros, 1), 1, ops.where(ops.eq(zeros, 2), beside, 0))
+    partial = ops.where(zero, others * factor, ops.unreduce(r, x, dim, keepdim) / safe)
     gradient = ops.unreduce(g, x, dim, keepdim) * conj(partial)
     return gradient if dtype is None else ops.to(gradient, given.dtype)
 
@@ -439,9 +443,9 @@ var_unbiased = op(
 
 
 def _root(variance: Any) -> Any:
-    """The square root, with gradient 0 where there is no variance (PyTorch's)."""
+    """The square root, with derivatives 0 where there is no variance (PyTorch's)."""
     none = ops.eq(variance, 0)
-    return ops.where(none, variance, ops.sqrt(ops.where(none, 1, variance)))
+    return ops.where(none, 0, ops.sqrt(ops.where(none, 1, variance)))
 
 
 std = op(

@@ -53,18 +53,20 @@ def _cumprod(input: Any, dim: int, dtype: Any) -> Any:
 
 
 def _cumprod_gradient(g: Any, x: Any, r: Any, dim: Any, dtype: Any) -> Any:
-    """Sums over the products an element is in, divided by it; at the first zero of a row, the products without it.
+    """Sums over the products an element is in, divided by it; at the first two zeros of a row, the products without it.
 
-    Behind the first zero every product is 0, and so is the gradient.
+    Behind the first zero every product is 0, and so is the gradient; behind the second its derivative is 0 too.
     """
     if dtype is not None:
         g, r = ops.to(g, x.dtype), ops.to(r, x.dtype)
     zero = ops.eq(x, 0)
-    first = ops.logical_and(zero, ops.eq(ops.cumsum(zero, dim), 1))
-    others = ops.cumprod(ops.where(first, 1, x), dim)
-    alone = _reverse_scan(g * conj(others), dim)
-    every = _reverse_scan(g * conj(r), dim) / conj(ops.where(zero, 1, x))
-    return ops.where(first, alone, every)
+    found = _reverse_scan(g * conj(r), dim) / conj(ops.where(zero, 1, x))
+    zeros = ops.cumsum(zero, dim)
+    for number in (1, 2):
+        this = ops.logical_and(zero, ops.eq(zeros, number))
+        others = ops.cumprod(ops.where(this, 1, x), dim)
+        found = ops.where(this, _reverse_scan(g * conj(others), dim), found)
+    return found
 
 
 def _running_product(row: Any) -> Any:

@@ -221,12 +221,20 @@ erf = op(
     out=True,
 )
 
+
+def _angle_gradients(g: Any, y: Any, x: Any) -> tuple[Any, Any]:
+    """0 at the origin, as PyTorch's."""
+    square = x * x + y * y
+    square = ops.where(ops.eq(square, 0), 1, square)
+    return sum_to(g * (x / square), y), sum_to(-g * (y / square), x)
+
+
 atan2 = op(
     "atan2(input: Tensor, other: Tensor) -> Tensor",
     family=BINARY_FUNCTION,
     domain=POSITIVE,
     samples=lambda draw: [s for s in binary(draw) if all(hasattr(a, "shape") for a in s.arguments)],
-    vjp=lambda g, y, x, r: (sum_to(g * (x / (x * x + y * y)), y), sum_to(-g * (y / (x * x + y * y)), x)),
+    vjp=lambda g, y, x, r: _angle_gradients(g, y, x),
     oracle=each(math.atan2),
     doc="The angle of the point (other, input), in (-pi, pi].",
     example="tenora.atan2(tenora.tensor([1.0]), tenora.tensor([-1.0]))",
