@@ -485,6 +485,14 @@ def randperm(
     return order
 
 
+def _need_tensor(op: str, input: object) -> None:
+    """TypeError for what has no size, dtype and device to make something like."""
+    if not isinstance(input, Tensor):
+        raise errors.ArgumentTypeError(
+            f"[{op}] input is wrong: got {type(input).__name__}, expected Tensor. Convert it with tenora.tensor(...)."
+        )
+
+
 def rand_like(
     input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
@@ -494,6 +502,7 @@ def rand_like(
     >>> tenora.rand_like(tenora.zeros(2, 3)).shape
     tenora.Size([2, 3])
     """
+    _need_tensor("rand_like", input)
     return rand(
         input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
     )
@@ -508,6 +517,7 @@ def randn_like(
     >>> tenora.randn_like(tenora.zeros(2, 3)).shape
     tenora.Size([2, 3])
     """
+    _need_tensor("randn_like", input)
     return randn(
         input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
     )

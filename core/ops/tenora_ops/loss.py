@@ -329,7 +329,7 @@ def _probabilities(x: Any, target: Any, weight: Any, reduction: str, label_smoot
     losses = -ops.sum(products, dim)
     if reduction == "none":
         return losses
-    return ops.sum(losses) if reduction == "sum" else ops.sum(losses) / max_number(losses.numel, 1)
+    return ops.sum(losses) if reduction == "sum" else ops.mean(losses)  # NaN of nothing
 
 
 def likelihoods(draw: Draw) -> Iterable[Sample]:

@@ -51,7 +51,7 @@ def _feature_dropout(input: Any, p: float, training: bool) -> Any:
     if not training:
         return input
     kept = _kept("feature_dropout", input, p, True)
-    return ops.where(kept, input * (1.0 / max(1.0 - p, 1e-30)), input * 0)  # NaN stays NaN
+    return ops.where(kept, input / max(1.0 - p, 2.0**-24), input * 0)  # NaN stays NaN
 
 
 feature_dropout = op(
@@ -71,7 +71,7 @@ def _alpha(op_name: str, x: Any, p: float, training: bool, whole_channels: bool)
     kept = _kept(op_name, x, p, whole_channels)
     if p == 1.0:
         return x * 0
-    scale = 1.0 / math.sqrt((1.0 - p) * (1.0 + p * FLOOR**2))
+    scale = 1.0 / math.sqrt(max(1.0 - p, 2.0**-24) * (1.0 + p * FLOOR**2))
     return ops.where(kept, x, x * 0 + FLOOR) * scale - scale * FLOOR * p
 
 

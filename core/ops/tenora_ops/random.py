@@ -538,7 +538,8 @@ def _dropout(x: Any, p: Any, training: bool) -> Any:
         return x
     bits = ops.random_bits(x.shape, device=x.device)
     chance = ops.to(ops.floor_divide(bits, 2**8), _engine.float32) * 2.0**-24
-    return ops.where(ops.ge(chance, p), x * (1.0 / max_number(1.0 - p, 1e-30)), x * 0)  # NaN stays NaN
+    # A quotient: 0 over the least number of float16 is 0, where a factor beyond it would be inf and 0 times it NaN.
+    return ops.where(ops.ge(chance, p), x / max_number(1.0 - p, 2.0**-24), x * 0)  # NaN stays NaN
 
 
 def _certain(draw: Draw) -> list[Sample]:

@@ -188,6 +188,11 @@ def rrelu(
             f"[rrelu] bounds: got lower {lower} above upper {upper}, expected lower <= upper."
             " Exchange the bounds."
         )
+    if isinstance(input, Tensor) and not (input.dtype.is_floating_point or input.dtype.is_complex):
+        name = str(input.dtype).rsplit(".", 1)[-1]
+        raise errors.NotImplementedOperationError(
+            f"[rrelu] dtype not supported: got {name}, expected a floating type. Cast with .to(tenora.float32)."
+        )
     arguments = (lower, upper, training)
     return input._rrelu_(*arguments) if inplace else tenora_ops.rrelu(input, *arguments)
 

@@ -1,4 +1,4 @@
-"""Dropout under PyTorch's names: without `training` the result is the input itself.
+"""Dropout under PyTorch's names: without `training`, and with p = 0, the result is the input itself.
 
 All raise ValueError unless `p` lies between 0 and 1.
 """
@@ -23,7 +23,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     [0.0, 0.0, 0.0]
     """
     need_probability("dropout", p)
-    if not training:
+    if not training or p == 0:
         return input
     result = tenora_ops.dropout(input, p, True)
     return input.copy_(result) if inplace else result
@@ -32,7 +32,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 def _channels(op: str, input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
     """Whole channels; an input without batch gets one for the while."""
     need_probability(op, p)
-    if not training:
+    if not training or p == 0:
         return input
     one = input if batched else tenora_ops.unsqueeze(input, 0)
     result = tenora_ops.feature_dropout(one, p, True)
@@ -98,7 +98,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     True
     """
     need_probability("alpha_dropout", p)
-    if not training:
+    if not training or p == 0:
         return input
     result = tenora_ops.alpha_dropout(input, p, True)
     return input.copy_(result) if inplace else result
@@ -117,7 +117,7 @@ def feature_alpha_dropout(
     (2, True)
     """
     need_probability("feature_alpha_dropout", p)
-    if not training:
+    if not training or p == 0:
         return input
     result = tenora_ops.feature_alpha_dropout(input, p, True)
     return input.copy_(result) if inplace else result

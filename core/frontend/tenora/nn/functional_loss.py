@@ -413,6 +413,12 @@ def multi_margin_loss(
     reduction = _reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise errors.ArgumentValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
+    _need_tensors("multi_margin_loss", input=input, target=target)
+    if isinstance(weight, Tensor) and weight.shape != input.shape[-1:]:
+        raise errors.OperationError(
+            f"[multi_margin_loss] weight: got shape {list(weight.shape)}, expected {list(input.shape[-1:])}. "
+            "Give one number per class."
+        )
     return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
 
 

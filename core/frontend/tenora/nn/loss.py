@@ -10,6 +10,7 @@ from tenora_engine import Tensor
 
 from . import functional
 from .functional_loss import _reduction as legacy_reduction
+from .functional_loss import _warn_of_broadcasting
 from .module import Module
 
 
@@ -35,7 +36,7 @@ class Loss(Module):
 
 
 class MSELoss(Loss):
-    """Mean of squared differences; shapes broadcast.
+    """Mean of squared differences; shapes broadcast, with a warning.
 
     The result is one number, or with reduction 'none' the broadcast shape. ValueError for another reduction,
     RuntimeError for shapes that do not broadcast.
@@ -47,6 +48,7 @@ class MSELoss(Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
+        _warn_of_broadcasting("mse_loss", input, target)
         return tenora_ops.mse_loss(input, target, reduction=self.reduction)
 
 

@@ -45,7 +45,8 @@ def _is_orthogonal(matrix: Any) -> bool:
 def _made_orthogonal(matrix: Any) -> Any:
     """An orthogonal matrix of the decomposition that has a positive diagonal in its triangle."""
     packed, scales = matrix.geqrf()
-    signs = packed.diagonal(dim1=-2, dim2=-1).sgn()
+    diagonal = packed.diagonal(dim1=-2, dim2=-1)
+    signs = tenora_ops.where(diagonal == 0, 1, diagonal.sgn())  # 0 without full rank: any sign is right
     return _householder(packed, scales) * signs.unsqueeze(-2)
 
 
