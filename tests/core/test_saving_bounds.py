@@ -250,7 +250,7 @@ def test_what_a_file_holds_once_is_within_its_bounds(monkeypatch: pytest.MonkeyP
     """Without the constant that small files have to themselves."""
     monkeypatch.setattr(bounds, "_FREE", 0)
     values = [
-        {"set": set(range(300, 2300)), "frozen": frozenset("abc"), "pairs": OrderedDict(PAIRS[:2000])},
+        {"set": set(range(300, 2300)), "frozen": frozenset(["abc"]), "pairs": OrderedDict(PAIRS[:2000])},
         Counter(range(1000)),
         [bytearray(5000), bytes(5000), "ü" * 500],
         [np.arange(1000.0), np.arange(12).reshape(3, 4).T, np.float32(1), np.array(["ab", "c"])],
