@@ -255,3 +255,44 @@ def test_what_has_no_device_or_no_shared_memory_says_so() -> None:
             move(tenora.nn.Linear(1, 1))
     with pytest.raises(NotImplementedError, match="state_dict"):
         tenora.nn.Linear(1, 1).share_memory()
+
+
+@pytest.mark.parametrize("second", ["parameter", "buffer", "module", "plain", "tensor", "none"])
+@pytest.mark.parametrize(
+    "first", ["parameter", "buffer", "module", "plain", "tensor", "none", "of the class"]
+)
+def test_members_that_take_the_place_of_others(first: str, second: str) -> None:
+    """What PyTorch refuses is refused and changes nothing."""
+
+    def program(f: Any) -> Any:
+        class Owner(f.nn.Module):  # type: ignore[misc, name-defined]
+            pass
+
+        made = {
+            "parameter": lambda: f.nn.Parameter(f.ones(2)),
+            "buffer": lambda: f.nn.Buffer(f.ones(2), persistent=False),
+            "module": lambda: f.nn.ReLU(),
+            "plain": lambda: 3,
+            "tensor": lambda: f.ones(3),
+            "none": lambda: None,
+        }
+        if first == "of the class":
+            Owner.x = 1
+        owner = Owner()
+        if first != "of the class":
+            owner.x = made[first]()
+        said = "nothing"
+        try:
+            owner.x = made[second]()
+        except (TypeError, KeyError) as error:
+            said = next(kind.__name__ for kind in (TypeError, KeyError) if isinstance(error, kind))
+        kinds = [list(getattr(owner, kind)) for kind in ("_parameters", "_buffers", "_modules")]
+        return said, kinds, isinstance(owner.x, f.Tensor), list(owner.state_dict())
+
+    agree(program)
+
+
+def test_a_path_that_is_no_text_is_refused() -> None:
+    for path in (None, 0, ["first"]):
+        with pytest.raises(TypeError, match=r"^\[get_submodule\] target: got .*, expected a path"):
+            net(tenora).get_submodule(path)

@@ -20,7 +20,17 @@ if TYPE_CHECKING:
     from .module import Module
 
 NAMES = ("_parameter_names", "_buffer_names", "_module_names")
+# What modules are told by a number, a word or a truth value; a tensor there was meant for the call.
+_SETTINGS = frozenset({"dim", "inplace", "reduction", "negative_slope", "alpha", "approximate", "p"})
 _KIND = {"_parameter_names": "parameter", "_buffer_names": "buffer", "_module_names": "module"}
+
+
+def called_to_build(module: str, argument: str) -> errors.ArgumentTypeError:
+    """The error for `nn.ReLU(x)`."""
+    return errors.ArgumentTypeError(
+        f"[{module}] {argument}: got a Tensor, expected a setting of the module. Build the module first, then call it: "
+        f"nn.{module}()(...)."
+    )
 
 
 class Members(MutableMapping[str, Any]):
@@ -126,12 +136,20 @@ class Registry:
         ):
             self._set_known(name, value)
         else:
+            if (
+                name in _SETTINGS
+                and isinstance(value, Tensor)
+                and value.ndim
+                and type(self).__module__.startswith(__package__)
+            ):
+                raise called_to_build(type(self).__name__, name)
             object.__setattr__(self, name, value)
 
     def _set_member(self, name: str, value: Any) -> None:
         attributes = self.__dict__
         hooks.need_ready(self, f"an assignment to {name}")
         kind = NAMES[0 if isinstance(value, Parameter) else 1 if isinstance(value, Buffer) else 2]
+        self._check_replaced(name, value, kind)
         for other in NAMES:
             if other != kind:
                 attributes[other].pop(name, None)
@@ -150,16 +168,32 @@ class Registry:
         attributes[kind][name] = None
         attributes[name] = value
 
+    def _check_replaced(self, name: str, value: Any, kind: str) -> None:
+        """A Parameter may take any place, a Module all but a parameter's, a Buffer its own only, as in PyTorch."""
+        attributes = self.__dict__
+        firmer = {"_module_names": NAMES[:1], "_buffer_names": (NAMES[0], NAMES[2])}.get(kind, ())
+        for other in firmer:
+            if name in attributes[other]:
+                raise self._unfit(name, value, other)
+        if kind == "_buffer_names" and name not in attributes[kind] and hasattr(self, name):
+            raise errors.MissingKeyError(
+                f"[Module] {type(self).__name__}.{name}: got a Buffer, expected a new name: there is an attribute "
+                "already. Delete it first."
+            )
+
+    def _unfit(self, name: str, value: Any, kind: str) -> errors.ArgumentTypeError:
+        expected = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[_KIND[kind]]
+        return errors.ArgumentTypeError(
+            f"[Module] {type(self).__name__}.{name}: got {type(value).__name__}, expected {expected} or None. "
+            f"Wrap the value, or delete the {_KIND[kind]} first."
+        )
+
     def _set_known(self, name: str, value: Any) -> None:
         """Assigns what is no member itself to the name of one: None, or a tensor to a buffer's name."""
         attributes = self.__dict__
         kind = next(kind for kind in NAMES if name in attributes[kind])
         if value is not None and not (kind == "_buffer_names" and isinstance(value, Tensor)):
-            expected = {"parameter": "a Parameter", "buffer": "a Tensor", "module": "a Module"}[_KIND[kind]]
-            raise errors.ArgumentTypeError(
-                f"[Module] {type(self).__name__}.{name}: got {type(value).__name__}, expected {expected} or None. "
-                f"Wrap the value, or delete the {_KIND[kind]} first."
-            )
+            raise self._unfit(name, value, kind)
         if kind == "_buffer_names":
             value = hooks.registered(hooks.buffer_registration_hooks, self, name, value)
         attributes[name] = value

@@ -142,6 +142,11 @@ class Tree(Stateful):
         >>> tenora.nn.Sequential(tenora.nn.ReLU()).get_submodule("0")
         ReLU()
         """
+        if not isinstance(target, str):
+            raise errors.ArgumentTypeError(
+                f"[get_submodule] target: got {target!r:.60} of type {type(target).__name__}, expected a path. Pass a "
+                "string such as 'encoder.layers.3'."
+            )
         module: Any = self
         for part in target.split(".") if target else ():
             child = getattr(module, part, None)
