@@ -135,6 +135,8 @@ class Training:
 
     def resume(self, path: Path) -> None:
         """Takes the state from a file; it must come from a training with the same plan."""
+        if not path.exists():
+            raise SystemExit(f"there is no {path} to go on from: start without --resume")
         state = tenora.load(path)
         if state["plan"] != self.plan:
             raise SystemExit(f"{path} belongs to {state['plan']}, not to {self.plan}: start without --resume")
@@ -212,10 +214,18 @@ def plot_mistakes(data: TensorDataset, read: tenora.Tensor, path: Path, columns:
     plt.close(figure)
 
 
+def positive(text: str) -> int:
+    """A number of epochs as it is typed."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is no number of epochs: give 1 or more")
+    return number
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Parses the arguments, trains, tests and draws."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--epochs", type=int, default=30)
+    parser.add_argument("--epochs", type=positive, default=30)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path, default=Path(__file__).parent / "output" / "digits")
     parser.add_argument("--resume", action="store_true", help="go on after the last epoch that was saved")

@@ -189,8 +189,19 @@ def test_another_plan_is_refused(uninterrupted: Path) -> None:
 
 
 def test_a_missing_state_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(
+        SystemExit, match="there is no .*last.safetensors to go on from: start without --resume"
+    ):
         example("digits").main(["--epochs", "4", "--output", str(tmp_path), "--resume"])
+
+
+@pytest.mark.parametrize("epochs", ["0", "-3"])
+def test_no_epochs_are_an_error_of_the_arguments(
+    epochs: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        example("digits").main(["--epochs", epochs, "--output", str(tmp_path)])
+    assert f"{epochs} is no number of epochs" in capsys.readouterr().err
 
 
 def test_the_parts_of_the_data_share_no_image_and_keep_proportions() -> None:
