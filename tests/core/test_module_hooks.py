@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any
 
 import pytest
+import torch
 from both import agree, refused
 
 import tenora
@@ -250,3 +252,37 @@ def test_hooks_are_not_kept_alive_by_their_handles() -> None:
     del layer
     assert tenora.live()["tensors"] < before
     handle.remove()
+
+
+@pytest.mark.parametrize("kind", ["dict", "list", "tuple", "tensor"])
+def test_a_result_that_hides_its_tensors_from_backward_hooks_is_warned_of(kind: str) -> None:
+    """As in PyTorch, whose hook is not called either."""
+    said = []
+    for f in (tenora, torch):
+
+        class Answer(f.nn.Module):  # type: ignore[misc, name-defined]
+            def forward(self, x: Any) -> Any:
+                return {"dict": {"a": x * 2}, "list": [x * 2], "tuple": (x * 2,), "tensor": x * 2}[kind]
+
+        module, calls = Answer(), []
+        module.register_full_backward_hook(lambda *_, calls=calls: calls.append(1))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = module(f.ones(1, requires_grad=True))
+        tensor = {"dict": lambda r: r["a"], "list": lambda r: r[0], "tuple": lambda r: r[0]}.get(
+            kind, lambda r: r
+        )
+        tensor(result).backward()
+        said.append((len(caught), calls))
+        if f is tenora and caught:
+            assert caught[0].filename == __file__ and f"a result of type {kind}" in str(caught[0].message)
+    assert said[0] == said[1]
+
+
+def test_a_move_to_complex_numbers_is_warned_of() -> None:
+    for f in (tenora, torch):
+        with pytest.warns(UserWarning, match="[Cc]omplex"):
+            f.nn.Linear(1, 1).to(f.complex64)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            f.nn.Linear(1, 1).to(f.float64)

@@ -98,6 +98,12 @@ class BackwardHooks:
 
     def leave(self, result: Any) -> Any:
         """The result, with a gate behind it if it needs a gradient."""
+        if not isinstance(result, Tensor | tuple):
+            warnings.warn(
+                f"[{type(self._module).__name__}] backward hooks do not run: got a result of type "
+                f"{type(result).__name__}, expected a tensor or a tuple of tensors. Return one of those from forward.",
+                stacklevel=4,
+            )
         values = _as_tuple(result)
         passage = _Passage(values)
         if not passage.open:

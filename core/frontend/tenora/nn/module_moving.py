@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -96,6 +97,13 @@ class Movable(Tree):
                     f"[Module.to] dtype: got {dtype}, expected a floating or complex one. "
                     "Cast single buffers by themselves."
                 )
+
+        if any(dtype.is_complex for dtype in dtypes):
+            warnings.warn(
+                "[Module.to] complex parameters: not every layer computes with them, and some mean something else "
+                "then. Check what the layers of this model do.",
+                stacklevel=2,
+            )
 
         def convert(tensor: Tensor) -> Tensor:
             moved = tensor.to(*args, **kwargs)
