@@ -47,3 +47,12 @@ def test_repr_tells_of_gradients() -> None:
     x = tenora.ones(2, requires_grad=True)
     assert repr(x) == "tensor([1., 1.], requires_grad=True)"
     assert repr(x * 2).startswith("tensor([2., 2.], grad_fn=<Mul")
+
+
+@pytest.mark.parametrize("option", ["precision", "threshold", "edgeitems", "linewidth"])
+@pytest.mark.parametrize("value", ["a", -1, 1.5, True])
+def test_print_options_that_are_no_numbers_change_nothing(option: str, value: Any) -> None:
+    before = repr(tenora.tensor([1.23456]))
+    with pytest.raises(ValueError, match=rf"^\[set_printoptions\] {option}: got"):
+        tenora.set_printoptions(**{option: value})
+    assert repr(tenora.tensor([1.23456])) == before

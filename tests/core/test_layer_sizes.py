@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import tenora
 from tenora import nn
@@ -246,3 +247,11 @@ def test_numbers_that_sizes_may_have() -> None:
     assert nn.AdaptiveAvgPool2d((None, 2))(tenora.ones(1, 4, 4)).shape == (1, 4, 2)
     assert nn.InstanceNorm1d(None)(tenora.ones(1, 2, 4)).shape == (1, 2, 4)
     assert nn.Conv2d(4, 4, 3, stride=(1,))(tenora.ones(1, 4, 4, 4)).shape == (1, 4, 2, 2)
+
+
+def test_a_lazy_linear_layer_needs_a_dim() -> None:
+    for f in (tenora, torch):
+        with pytest.raises(IndexError) as caught:
+            f.nn.LazyLinear(3)(f.tensor(1.0))
+        if f is tenora:
+            assert "[LazyLinear] input: got a tensor without dims" in str(caught)

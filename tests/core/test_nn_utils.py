@@ -298,3 +298,17 @@ def test_the_room_is_loaded_late_and_tells_its_names() -> None:
     assert "prune" in dir(tenora.nn.utils)
     with pytest.raises(AttributeError, match="clip_grad_norm_"):
         tenora.nn.utils.clip_grad_nrm_  # noqa: B018 - the look-up is the test
+
+
+def test_norms_of_a_parameter_that_is_not_there() -> None:
+    """As PyTorch's kinds of errors, with the names that are."""
+    for name, error in (("spectral_norm", KeyError), ("weight_norm", AttributeError)):
+        for f in (tenora, torch):
+            with warnings.catch_warnings(), pytest.raises(error) as caught:
+                warnings.simplefilter("ignore")
+                getattr(f.nn.utils, name)(f.nn.Linear(2, 2), "x")
+            if f is tenora:
+                assert (
+                    f"[{name}] name: got 'x', expected one of Linear's parameters ['weight', 'bias']"
+                    in str(caught)
+                )

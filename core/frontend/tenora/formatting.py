@@ -65,6 +65,13 @@ def set_printoptions(
         "sci_mode": sci_mode,
     }
     for name, value in given.items():
+        least = {"precision": 0, "threshold": 0, "edgeitems": 0, "linewidth": 1}.get(name)
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        if least is not None and value is not None and not (whole and value >= least):
+            raise errors.ArgumentValueError(
+                f"[set_printoptions] {name}: got {value!r:.60}, expected a whole number from {least} on. Pass an int."
+            )
+    for name, value in given.items():
         if value is not None:
             setattr(_options, name, value)
 

@@ -22,7 +22,8 @@ class NonDynamicallyQuantizableLinear(Linear):
 class MultiheadAttention(Module):
     """Attention of several heads (Vaswani et al. 2017): (L, N, E), or (N, L, E) with `batch_first`, or (L, E).
 
-    Parameters, their names, order and start are PyTorch's.
+    Parameters, their names, order and start are PyTorch's. A query whose keys are all masked attends to nothing: its
+    output is that of zeros and its weights are zeros, with `need_weights` and without (PyTorch's are NaN with it).
 
     >>> import tenora
     >>> attention = tenora.nn.MultiheadAttention(8, 2)

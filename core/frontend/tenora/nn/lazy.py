@@ -118,6 +118,11 @@ class LazyLinear(LazyModuleMixin, Linear):
     def initialize_parameters(self, input: Tensor) -> None:
         """Reads `in_features` off `input`."""
         if self.has_uninitialized_params():
+            if input.ndim == 0:
+                raise errors.IndexRangeError(
+                    "[LazyLinear] input: got a tensor without dims, expected one or more, the last of in_features. "
+                    "Reshape the input."
+                )
             self.in_features = input.shape[-1]
             _materialize(self.weight, (self.out_features, self.in_features))
             _materialize(self.bias, (self.out_features,))

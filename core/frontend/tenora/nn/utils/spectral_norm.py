@@ -104,6 +104,11 @@ class SpectralNorm:
             raise errors.OperationError(
                 f"[spectral_norm] {name}: got a weight that has the hook, expected one without. Apply it once."
             )
+        if name not in module._parameters:
+            raise errors.MissingKeyError(
+                f"[spectral_norm] name: got {name!r}, expected one of {type(module).__name__}'s parameters "
+                f"{list(module._parameters)}. Name one of them."
+            )
         hook, weight = SpectralNorm(name, n_power_iterations, dim, eps), module._parameters[name]
         if weight is None or is_lazy(weight):
             raise errors.ArgumentValueError(

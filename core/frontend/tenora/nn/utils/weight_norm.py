@@ -62,6 +62,11 @@ class WeightNorm:
             raise errors.OperationError(
                 f"[weight_norm] {name}: got a weight that has the hook, expected one without. Apply it once."
             )
+        if name not in module._parameters:
+            raise errors.MissingAttributeError(
+                f"[weight_norm] name: got {name!r}, expected one of {type(module).__name__}'s parameters "
+                f"{list(module._parameters)}. Name one of them."
+            )
         hook, weight = WeightNorm(name, dim), getattr(module, name)
         if is_lazy(weight):
             raise errors.ArgumentValueError(
