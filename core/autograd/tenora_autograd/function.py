@@ -159,6 +159,13 @@ class Function:
 
     vjp = backward
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """RuntimeError, as in PyTorch: `apply` of the class runs it."""
+        name = type(self).__name__
+        raise errors.OperationError(
+            f"[{name}] call: got one of an instance, expected one of apply. Write {name}.apply(...)."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward and gives the outputs their history.

@@ -241,7 +241,7 @@ class Chooser:
         if serving_names:
             advice = f"Choose one: tenora use {rows[0].name}"
         else:
-            advice = (
+            advice = _no_device(device_type) + (
                 f"Devices with a backend: {', '.join(known) or 'none'}.{did_you_mean(device_type, known)}"
             )
             advice += " `tenora backends` lists what is installed."
@@ -251,6 +251,17 @@ class Chooser:
         )
 
 
+def _no_device(name: str) -> str:
+    """What to say first of a name that is no kind of device, but a dtype or a common slip."""
+    if name in _DTYPES:
+        return f"'{name}' is a dtype and no device: pass tenora.{name}, as a value and not as text. "
+    return "'gpu' is no kind of device: write the kind itself, such as 'cuda'. " if name == "gpu" else ""
+
+
+_DTYPES = frozenset(
+    "uint8 uint16 uint32 uint64 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128 bool "
+    "float double half int long short cfloat cdouble".split()
+)
 _OVERRIDE = "use_backend() in this thread"
 _DEFAULT = "set_default_backend()"
 _ENVIRONMENT = config.BACKEND_VARIABLE

@@ -11,6 +11,7 @@
 """
 
 import difflib
+import re
 from collections.abc import Callable, Iterable
 
 
@@ -133,6 +134,30 @@ class MissingAttributeError(TenoraError, AttributeError):
         super().__init__(message, code=code, op=op, backend=backend, dtype=dtype)
         if name is not None:
             self.name, self.obj = name, obj
+
+
+class MissingModuleError(TenoraError, ModuleNotFoundError):
+    """A module that is not there; `name` is what was to be imported.
+
+    Example:
+        >>> MissingModuleError("[tenora] distributions: got ...", name="tenora.distributions").name
+        'tenora.distributions'
+    """
+
+    default_code = "import"
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        name: str | None = None,
+        code: str | None = None,
+        op: str | None = None,
+        backend: str | None = None,
+        dtype: str | None = None,
+    ) -> None:
+        super().__init__(message, code=code, op=op, backend=backend, dtype=dtype)
+        self.name, self.msg = name, message
 
 
 class ConditionError(TenoraError, AssertionError):
@@ -365,9 +390,13 @@ def describe(error: BaseException) -> str:
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """`" Did you mean 'x'?"` for the candidate that a likely typo of `name` leads to, or an empty text.
 
+    Where there is none, the shortest candidate with all words of `name` in their order, and more.
+
     Example:
         >>> did_you_mean("sofmax", ["softmax", "sum"]), did_you_mean("save", ["ravel"])
         (" Did you mean 'softmax'?", '')
+        >>> did_you_mean("CosineLR", ["CosineAnnealingLR", "StepLR"])
+        " Did you mean 'CosineAnnealingLR'?"
     """
     public = [found for found in candidates if not found.startswith("_") or name.startswith("_")]
     near = difflib.get_close_matches(name, public, n=8)
@@ -376,7 +405,32 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
         for order, found in enumerate(near)
         if (slips := _slips(name, found)) is not None
     ]
-    return f" Did you mean '{min(typos)[2]}'?" if typos else ""
+    if typos:
+        return f" Did you mean '{min(typos)[2]}'?"
+    longer = [found for found in public if _abbreviates(name, found)]
+    return f" Did you mean '{min(longer, key=len)}'?" if longer else ""
+
+
+def _abbreviates(name: str, meant: str) -> bool:
+    """Whether the words of `name` are some of those of `meant`, in order; at least three letters."""
+    words, rest = _words(name), iter(_words(meant))
+    return len("".join(words)) > 2 and all(word in rest for word in words)
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)]
+
+
+def type_name(value: object) -> str:
+    """The type's name; with its module where a stranger's class is called like tenora's.
+
+    Example:
+        >>> type_name([])
+        'list'
+    """
+    kind = type(value)
+    alike = kind.__name__ in ("Tensor", "Parameter") and kind.__module__.partition(".")[0] != "tenora"
+    return f"{kind.__module__}.{kind.__name__}" if alike else kind.__name__
 
 
 def _slips(name: str, meant: str) -> int | None:

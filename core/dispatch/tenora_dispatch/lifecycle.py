@@ -241,7 +241,9 @@ class BackendTable:
         parts[0] += did_you_mean(name, [row.name for row in rows])
         if broken:
             parts.append(f"Installed but out: {'; '.join(broken)}.")
-        parts.append(f"To install one: pip install tenora-{name.replace('_', '-')}")
+        parts.append(
+            "`tenora backends` lists what is installed; another backend is a distribution of its own."
+        )
         return BackendNotFoundError(" ".join(parts), backend=name)
 
 

@@ -81,6 +81,7 @@ from .dtypes import (
 )
 from .formatting import set_printoptions
 from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
+from .lazy_names import install_finder as _install_finder
 from .lazy_names import refused as _refused
 from .nn.functional import avg_pool1d
 from .profiler import no_hidden_copies
@@ -112,6 +113,7 @@ _engine.set_formatter(formatting.format_tensor)
 tensor_methods.install()
 tensor_memory.install()
 layouts.install()
+_install_finder()
 
 _LAZY = ("fft", "func", "linalg", "return_types", "serialization", "signal", "special", "utils")
 _WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")

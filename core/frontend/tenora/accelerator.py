@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 import tenora_dispatch
 import tenora_engine
 from tenora_engine import Event, Stream
+
+from .lazy_names import refused
 
 
 class Accelerator(ModuleType):
@@ -50,7 +53,7 @@ class Accelerator(ModuleType):
     def synchronize(self, device: Any = None) -> None:
         """Waits until everything submitted to the device has finished.
 
-        BackendNotFoundError where no backend serves the device, as in all functions below.
+        BackendNotFoundError where no backend serves the device, as in most functions below.
 
         >>> Accelerator("cpu").synchronize()
         """
@@ -102,11 +105,34 @@ class Accelerator(ModuleType):
         return self.memory_stats(device)["reserved_bytes"]
 
     def empty_cache(self, device: Any = None) -> None:
-        """Gives cached memory back.
+        """Gives cached memory back; nothing where there is no such device, as in PyTorch.
 
         >>> Accelerator("cpu").empty_cache()
+        >>> Accelerator("nothing").empty_cache()
         """
-        tenora_engine.empty_cache(self._device(device))
+        if self.device_count():
+            tenora_engine.empty_cache(self._device(device))
+
+    def manual_seed(self, seed: int) -> None:
+        """Fixes the random numbers of the current device; nothing where there is no such device, as in PyTorch.
+
+        >>> Accelerator("nothing").manual_seed(0)
+        """
+        value = int(seed)
+        if self.device_count():
+            tenora_engine.default_generator(self._device(None)).manual_seed(value)
+
+    def manual_seed_all(self, seed: int) -> None:
+        """Fixes the random numbers of all devices of the type; nothing where there is none, as in PyTorch.
+
+        >>> Accelerator("nothing").manual_seed_all(0)
+        """
+        value = int(seed)
+        for index in range(self.device_count()):
+            tenora_engine.default_generator(self._device(index)).manual_seed(value)
+
+    def __getattr__(self, name: str) -> Any:
+        raise refused(self.__name__, name, dir(self))
 
     def reset_peak_memory_stats(self, device: Any = None) -> None:
         """Starts the peaks anew.
@@ -131,3 +157,25 @@ def accelerator(device_type: str) -> Accelerator:
     if device_type not in _modules:
         _modules[device_type] = Accelerator(device_type)
     return _modules[device_type]
+
+
+class _Loader:
+    """Gives `import tenora.cuda` the module that `tenora.cuda` is."""
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return accelerator(spec.name.rpartition(".")[2])
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It is filled already."""
+
+
+def spec_of(module: object) -> ModuleSpec | None:
+    """What an import needs to find the module of a device type; None for anything else.
+
+    >>> spec_of(accelerator("cuda")).name
+    'tenora.cuda'
+    """
+    if not isinstance(module, Accelerator):
+        return None
+    loader: Any = _Loader()  # a protocol: importlib.abc is not worth its import
+    return ModuleSpec(module.__name__, loader, is_package=True)

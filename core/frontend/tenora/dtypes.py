@@ -26,7 +26,7 @@ __all__ = [
 def _tensor(op: str, input: Any) -> Tensor:
     if not isinstance(input, Tensor):
         raise errors.ArgumentTypeError(
-            f"[{op}] input is wrong: got {type(input).__name__}, expected Tensor. Convert it first."
+            f"[{op}] input is wrong: got {errors.type_name(input)}, expected Tensor. Convert it first."
         )
     return input
 

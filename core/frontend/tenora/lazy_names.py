@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any
 
-from tenora_dispatch.errors import MissingAttributeError, did_you_mean
+from tenora_dispatch.errors import MissingAttributeError, MissingModuleError, did_you_mean
 
 from .not_yet import NOT_YET
 
@@ -41,9 +43,8 @@ def refused(package: str, name: str, known: Iterable[str]) -> Exception:
     An AttributeError with what to do meanwhile, or with the name that a likely typo leads to. Where a name that is not
     there yet is imported, it is the ImportError: Python would say no more than that there is no such name.
     """
-    remedy = NOT_YET.get(package, {}).get(name)
-    if remedy is not None:
-        text = f"[{package}] {name}: got a name that tenora does not have yet, expected one it has. {remedy}"
+    text = _not_yet(package, name)
+    if text is not None:
         # Where `from package import name` asks: what is raised there ends it, unless it is an AttributeError.
         if sys._getframe(2).f_code.co_name == "_handle_fromlist":
             return ImportError(text, name=package)
@@ -54,3 +55,42 @@ def refused(package: str, name: str, known: Iterable[str]) -> Exception:
         )
     # Without the object a traceback adds no suggestion of the interpreter's own.
     return MissingAttributeError(text, name=name)
+
+
+def _not_yet(package: str, name: str) -> str | None:
+    remedy = NOT_YET.get(package, {}).get(name)
+    if remedy is None:
+        return None
+    return f"[{package}] {name}: got a name that tenora does not have yet, expected one it has. {remedy}"
+
+
+class AbsentModules:
+    """The last finder of all: it says of `import tenora.distributions` what `refused` says, and finds `tenora.cuda`.
+
+    Asked only for what no other finder knows; a name outside the table is left to Python's own error.
+    """
+
+    @staticmethod
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """None but for a kind of device; MissingModuleError for a name of `NOT_YET`.
+
+        >>> AbsentModules.find_spec("tenora.linear") is None
+        True
+        """
+        package, _, name = fullname.rpartition(".")
+        text = _not_yet(package, name)
+        if text is not None:
+            raise MissingModuleError(text, name=fullname)
+        if package != __package__:
+            return None
+        from .accelerator import spec_of
+
+        return spec_of(getattr(sys.modules[package], name, None))
+
+
+def install_finder() -> None:
+    """Puts `AbsentModules` behind all finders; called once when tenora is imported."""
+    if AbsentModules not in sys.meta_path:
+        sys.meta_path.append(AbsentModules)

@@ -26,6 +26,8 @@ NOT_YET: dict[str, dict[str, str]] = {
         "autocast": "Convert the model and its input: .to(tenora.bfloat16).",
         "backends": "Leave its switches out; tenora.use_backend chooses the backend.",
         "distributions": "Draw with tenora.randn, bernoulli, multinomial; write the log-probability out.",
+        "newaxis": "Write None.",
+        "typename": "Use x.dtype, or type(x).__name__.",
         "hub": "Fetch the file yourself and use tenora.load.",
         "masked": "Use tenora.where and masked_fill before the reduction.",
         "testing": "Use tenora.allclose.",
@@ -39,6 +41,7 @@ NOT_YET: dict[str, dict[str, str]] = {
             _DTYPE,
         ),
     },
+    "tenora.cuda": {"amp": "Convert the model and its input: .to(tenora.bfloat16)."},
     "tenora.nn": {
         **_each("RNN LSTM GRU RNNCell LSTMCell GRUCell RNNBase RNNCellBase", _CELL),
         **_each(

@@ -341,7 +341,7 @@ def _implied_dim(op: str, input: Tensor, stacklevel: int) -> int:
     """Dim 0 of tensors of 0, 1 and 3 dimensions, else 1, with a warning, as in PyTorch."""
     if not isinstance(input, Tensor):
         raise errors.ArgumentTypeError(
-            f"[{op}] input is wrong: got {type(input).__name__}, expected Tensor. Convert it first."
+            f"[{op}] input is wrong: got {errors.type_name(input)}, expected Tensor. Convert it first."
         )
     dim = 0 if input.ndim in (0, 1, 3) else 1
     warnings.warn(

@@ -39,7 +39,7 @@ def _need_tensors(op: str, **given: object) -> None:
     for name, value in given.items():
         if not isinstance(value, Tensor):
             raise errors.ArgumentTypeError(
-                f"[{op}] {name} is wrong: got {type(value).__name__}, expected Tensor. "
+                f"[{op}] {name} is wrong: got {errors.type_name(value)}, expected Tensor. "
                 "Convert it with tenora.tensor(...)."
             )
 

@@ -21,6 +21,7 @@ from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor, float64
 
 from .. import creation
+from ..lazy_names import refused
 
 P = ParamSpec("P")
 
@@ -435,3 +436,7 @@ kaiming_uniform = _old(kaiming_uniform_, "tenora.empty(2, 2)")
 kaiming_normal = _old(kaiming_normal_, "tenora.empty(2, 2)")
 orthogonal = _old(orthogonal_, "tenora.empty(2, 2)")
 sparse = _old(sparse_, "tenora.empty(2, 2), 0.5")
+
+
+def __getattr__(name: str) -> Any:
+    raise refused(__name__, name, [known for known in globals() if known.endswith("_")])

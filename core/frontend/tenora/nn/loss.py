@@ -12,6 +12,7 @@ from . import functional
 from .functional_loss import _reduction as legacy_reduction
 from .functional_loss import _warn_of_broadcasting
 from .module import Module
+from .module_members import called_to_build
 
 
 class Loss(Module):
@@ -26,6 +27,8 @@ class Loss(Module):
         self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
     ) -> None:
         super().__init__()
+        if isinstance(size_average, Tensor) or isinstance(reduce, Tensor):
+            raise called_to_build(type(self).__name__, "size_average" if reduce is None else "reduce")
         reduction = legacy_reduction(size_average, reduce, reduction)
         if reduction not in self.reductions:
             raise errors.ArgumentValueError(

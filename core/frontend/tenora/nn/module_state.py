@@ -303,6 +303,7 @@ class Stateful(Registry):
         problems: list[str] = []
         writes = Writes()
         _load(self, state, "", metadata or {}, assign, found, problems, writes)
+        names = strict and (found.missing_keys or found.unexpected_keys)
         if strict:
             if found.missing_keys:
                 problems.insert(0, f"Missing key(s) in state_dict: {_quoted(found.missing_keys)}.")
@@ -315,8 +316,8 @@ class Stateful(Registry):
                 f"[load_state_dict] Error(s) in loading state_dict for {type(self).__name__}: got "
                 f"{len(problems)} problem(s), expected a state of this module:\n\t"
                 + "\n\t".join(problems)
-                + "\n"
-                "Check which module gave the state. Load with strict=False what does not name everything."
+                + ("\nNames that are missing or too many are left out with strict=False." if names else "")
+                + "\nThe state may be another module's. Check which module gave it."
             )
         return found
 

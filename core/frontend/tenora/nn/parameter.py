@@ -29,7 +29,7 @@ class Parameter(Tensor):
             from_data = data
         else:
             raise errors.ArgumentTypeError(
-                f"[Parameter] data: got {type(data).__name__}, expected a Tensor. Wrap it in tenora.tensor(...)."
+                f"[Parameter] data: got {errors.type_name(data)}, expected a Tensor. Wrap it in tenora.tensor(...)."
             )
         parameter = from_data.detach().as_subclass(cls)
         parameter.requires_grad_(requires_grad)

@@ -218,7 +218,11 @@ class ParameterDict(_NotCalled):
         >>> weights.popitem()[0]
         'b'
         """
-        key = next(reversed(self))
+        key = next(reversed(self), None)
+        if key is None:
+            raise errors.MissingKeyError(
+                "[ParameterDict] popitem: got an empty dict, expected a pair. Check len first."
+            )
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:

@@ -7,6 +7,9 @@
 (None, None, [0.5])
 """
 
+from typing import Any
+
+from ...lazy_names import refused
 from .base import LRScheduler
 from .compound import ChainedScheduler, SequentialLR
 from .cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
@@ -46,3 +49,7 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise refused(__name__, name, __all__)
