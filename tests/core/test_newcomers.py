@@ -133,3 +133,12 @@ def test_load_state_dict_advises_strict_for_names_alone() -> None:
 def test_popitem_of_an_empty_dict_is_a_key_error() -> None:
     with pytest.raises(KeyError, match="empty dict"):
         nn.ParameterDict().popitem()
+
+
+def test_numbers_that_cannot_be_drawn_from_are_told() -> None:
+    with pytest.raises(RuntimeError, match=r"invalid weights: got -1\.0 to 2\.0, "):
+        tenora.multinomial(tenora.tensor([-1.0, 2.0]), 1)
+    with pytest.raises(RuntimeError, match="invalid weights: got nan to nan, "):
+        tenora.multinomial(tenora.tensor([float("nan"), 2.0]), 1)
+    with pytest.raises(RuntimeError, match=r"got counts of 1\.0 to 1\.0 and probabilities of 0\.5 to 2\.0, "):
+        tenora.binomial(tenora.tensor([1.0, 1.0]), tenora.tensor([0.5, 2.0]))

@@ -117,6 +117,10 @@ poisson = op(
 )
 
 
+def _range(x: Any) -> str:
+    return f"{float(ops.amin(x))} to {float(ops.amax(x))}"
+
+
 def _binomial(count: Any, prob: Any, generator: Any) -> Any:
     for dtype in (count.dtype, prob.dtype):
         _check_floating("binomial", dtype)
@@ -125,8 +129,8 @@ def _binomial(count: Any, prob: Any, generator: Any) -> Any:
     fine = ops.logical_and(ops.ge(n, 0), ops.logical_and(ops.ge(p, 0), ops.le(p, 1)))
     if not bool(ops.all(fine)):
         raise errors.OperationError(
-            "[binomial] invalid parameters: got others, expected counts from 0 on and probabilities from 0 to 1. "
-            "Clamp them."
+            f"[binomial] invalid parameters: got counts of {_range(n)} and probabilities of {_range(p)}, expected "
+            "counts from 0 on and probabilities from 0 to 1. Clamp them."
         )
     if n.numel() and float(ops.amax(n)) > LARGEST_MEAN:
         raise errors.OperationError(
@@ -216,9 +220,8 @@ def _check_weights(input: Any, num_samples: int, replacement: bool) -> None:
     fine = ops.logical_and(ops.ge(input, 0), ops.lt(input, math.inf))
     if not bool(ops.all(fine)) or not bool(ops.all(ops.gt(ops.sum(input, -1), 0))):
         raise errors.OperationError(
-            "[multinomial] invalid weights: got others, expected finite numbers from 0 on, one of them positive in "
-            "each "
-            "row. Clamp them."
+            f"[multinomial] invalid weights: got {_range(input)}, expected finite numbers from 0 on, one of them "
+            "positive in each row. Clamp them."
         )
     if replacement:
         return
