@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import torch
 
 import tenora
 from tenora.autograd import Function
@@ -262,6 +263,20 @@ def test_anomaly_names_the_forward_line() -> None:
         y.sum().backward()
     text = str(caught.value) + "".join(getattr(caught.value, "__notes__", []))
     assert "test_autograd_python.py" in text
+
+
+def test_anomaly_mode_that_leaves_nan_alone() -> None:
+    """As in PyTorch: the argument holds for the block, and errors name their line as before."""
+    for f in (tenora, torch):
+        x = f.tensor([0.0], requires_grad=True)
+        with f.autograd.detect_anomaly(check_nan=False):
+            (x * 0).sqrt().sum().backward()
+        assert x.grad.isnan().all()
+        with f.autograd.set_detect_anomaly(True, check_nan=False), f.autograd.detect_anomaly():
+            with pytest.raises(RuntimeError, match="nan values in its 0th output"):
+                (x * 0).sqrt().sum().backward()
+        with f.autograd.set_detect_anomaly(True), pytest.raises(RuntimeError, match="nan values"):
+            (x * 0).sqrt().sum().backward()
 
 
 def quadratic(x: Any) -> Any:

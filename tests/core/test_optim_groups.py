@@ -266,3 +266,46 @@ def test_closures_and_zero_grad() -> None:
     assert parameter.grad is not None and parameter.grad.tolist() == [[0.0] * 2] * 2
     optimizer.zero_grad()
     assert parameter.grad is None
+
+
+@pytest.mark.parametrize(
+    ("method", "option", "value", "error"),
+    [
+        ("Adam", "betas", 0.9, TypeError),
+        ("Adam", "betas", (0.9,), ValueError),
+        ("Adam", "betas", (0.9, "x"), TypeError),
+        ("Adam", "lr", "x", TypeError),
+        ("Adam", "lr", tenora.ones(2), ValueError),
+        ("SGD", "momentum", None, TypeError),
+        ("Rprop", "etas", 0.5, TypeError),
+        ("Adafactor", "eps", 1e-3, TypeError),
+        ("RMSprop", "alpha", float("nan"), ValueError),
+        ("Muon", "ns_coefficients", (1.0, 2.0), ValueError),
+    ],
+)
+def test_an_option_of_a_group_that_is_none(
+    method: str, option: str, value: Any, error: type[Exception]
+) -> None:
+    """Named when the group comes, not at a step."""
+    with pytest.raises(error, match=rf"^\[{method}\] {option}"):
+        getattr(tenora.optim, method)([{"params": [tenora.ones(2, 2, requires_grad=True)], option: value}])
+
+
+def test_options_of_groups_that_fit() -> None:
+    for method, option, value in (
+        ("Adam", "betas", [0.9, 0.99]),
+        ("Adam", "lr", tenora.tensor(0.1)),
+        ("SGD", "lr", -0.1),
+        ("Adafactor", "eps", (None, 1e-2)),
+        ("Adam", "foreach", None),
+    ):
+        optimizer = getattr(tenora.optim, method)(
+            [{"params": [tenora.ones(2, requires_grad=True)], option: value}]
+        )
+        assert optimizer.param_groups[0][option] is value
+
+    class Own(tenora.optim.Optimizer):
+        def step(self, closure: Any = None) -> None:
+            """Nothing."""
+
+    Own([{"params": [tenora.ones(1, requires_grad=True)], "lr": "auto"}], {"lr": 0.1})

@@ -126,6 +126,77 @@ def test_training_goes_on_to_the_bit(case: str, way: str, backend: str) -> None:
         np.testing.assert_array_equal(a.detach().numpy(), b.detach().numpy())
 
 
+@pytest.mark.parametrize("case", STATES)
+def test_a_dictionary_that_is_kept_follows_the_steps(case: str) -> None:
+    """All of it, as in PyTorch: none of its numbers stays behind the others."""
+    found = []
+    for f in (tenora, torch):
+        params, optimizer = made(f, case)
+        train(f, optimizer, params, 1)
+        saved = optimizer.state_dict()
+        train(f, optimizer, params, 2, start=1)
+        others, other = made(f, case)
+        other.load_state_dict(copy.deepcopy(saved))
+        train(f, other, others, 1, start=3)
+        found.append((others, saved["state"], optimizer.state_dict()["state"]))
+    (ours, kept, now), (theirs, _, _) = found
+    for number, state in now.items():
+        assert list(kept[number]) == list(state) and all(kept[number][name] is state[name] for name in state)
+    if case != "muon":  # whose bfloat16 turns roundings into numbers
+        assert_same(ours, theirs)
+
+
+@pytest.mark.parametrize("value", ["tensor", "double", "whole", "row", "number", "fill_"])
+@pytest.mark.parametrize("method", ["Adam", "NAdam", "ASGD", "Adafactor"])
+def test_a_number_of_steps_that_a_user_sets(method: str, value: str, backend: str) -> None:
+    found = []
+    for f in (tenora, torch):
+        params = parameters(f)
+        optimizer = getattr(f.optim, method)(params, lr=0.01)
+        train(f, optimizer, params, 1)
+        for state in optimizer.state.values():
+            assert state["step"].item() == 1
+            if value == "fill_":
+                state["step"].fill_(100.0)
+            else:
+                given = {
+                    "tensor": f.tensor(100.0),
+                    "double": f.tensor(100.0, dtype=f.float64),
+                    "whole": f.tensor(100),
+                    "row": f.tensor([100.0]) if f is tenora else f.tensor(100.0),
+                    "number": 100 if f is tenora else f.tensor(100.0),
+                }
+                state["step"] = given[value]
+        train(f, optimizer, params, 3, start=1)
+        assert [state["step"].item() for state in optimizer.state.values()] == [103] * len(params)
+        found.append(params)
+    assert_same(*found)
+
+
+def test_numbers_of_a_state_that_are_none() -> None:
+    for value, error, got in (
+        ("x", TypeError, r"step: got str in a state"),
+        (tenora.tensor(0.5), ValueError, r"step: got 1.5 in a state, expected a whole number"),
+        (float("nan"), ValueError, r"step: got nan"),
+    ):
+        params, optimizer = made(tenora, "adam amsgrad")
+        train(tenora, optimizer, params, 1)
+        optimizer.state[params[0]]["step"] = value
+        with pytest.raises(error, match=rf"^\[Adam\] {got}"):
+            train(tenora, optimizer, params, 1)
+
+
+def test_a_pickle_with_numbers_of_python_goes_on() -> None:
+    params, optimizer = made(tenora, "nadam")
+    train(tenora, optimizer, params, 2)
+    state = copy.deepcopy(optimizer.__getstate__())
+    for kept in state["state"].values():
+        kept.update(step=int(kept["step"]), mu_product=float(kept["mu_product"]))
+    optimizer.__setstate__(state)
+    assert {kept["step"].item() for kept in optimizer.state.values()} == {2}
+    assert all(kept["mu_product"].dtype == tenora.float32 for kept in optimizer.state.values())
+
+
 def test_a_loaded_state_is_a_copy_in_the_parameters_dtype() -> None:
     params, optimizer = made(tenora, "adam amsgrad")
     train(tenora, optimizer, params, 2)

@@ -39,14 +39,17 @@ class set_grad_enabled:
 class set_detect_anomaly:
     """Switches anomaly mode on or off, at once; as a context manager it restores the old mode at the end.
 
+    With `check_nan=False` errors of backward name the forward line, and NaN in gradients is none.
+
     Example:
         >>> with set_detect_anomaly(True):
         ...     is_anomaly_enabled()
         True
     """
 
-    def __init__(self, mode: bool) -> None:
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
         self._old = _engine.set_anomaly(bool(mode))
+        self._checked = _engine.set_check_nan(bool(check_nan))
 
     def __enter__(self) -> None:
         return None
@@ -55,18 +58,21 @@ class set_detect_anomaly:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         _engine.set_anomaly(self._old)
+        _engine.set_check_nan(self._checked)
 
 
 class detect_anomaly(set_detect_anomaly):
     """In its block, errors of backward name the forward line, and a gradient that is NaN is an error.
+
+    With `check_nan=False` a NaN is none.
 
     Example:
         >>> with detect_anomaly():
         ...     pass
     """
 
-    def __init__(self) -> None:
-        super().__init__(True)
+    def __init__(self, check_nan: bool = True) -> None:
+        super().__init__(True, check_nan)
 
 
 def is_inference_mode_enabled() -> bool:

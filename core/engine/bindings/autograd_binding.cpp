@@ -168,6 +168,8 @@ PyMethodDef functions[] = {
     {"is_inference_mode", get_mode<&Modes::inference>, METH_NOARGS, "True in inference mode."},
     {"set_anomaly", set_mode<&Modes::anomaly>, METH_O,
      "Sets this thread's anomaly mode; returns the old one."},
+    {"set_check_nan", set_mode<&Modes::check_nan>, METH_O,
+     "Sets whether anomaly mode looks for NaN in this thread; returns the old answer."},
     {"is_anomaly", get_mode<&Modes::anomaly>, METH_NOARGS, "True in anomaly mode."},
     {"set_trace_lines", set_trace_lines, METH_O,
      "set_trace_lines(function): in anomaly mode function() gives the lines that say where a forward call "

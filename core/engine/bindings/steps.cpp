@@ -1,9 +1,11 @@
 // Optimizer steps: one call for lists of parameters, on the way of every training step, so no pybind11.
 
 #include <algorithm>
+#include <cmath>
 
 #include "arguments.h"
 #include "module_parts.h"
+#include "scalar_read.h"
 #include "tenora/dispatch.h"
 #include "tensor_object.h"
 
@@ -129,7 +131,56 @@ PyObject* run_step(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     });
 }
 
+// One more in the number of steps that a tensor holds, where that is a plain write and the result a number of
+// steps: NaN elsewhere. Counting by an op would take longer than the step of a small parameter.
+template <class T>
+double count_in_place(Tensor* t) {
+    T* data = static_cast<T*>(t->dl.data);
+    T next = *data + T(1);
+    if (!(std::fabs(next) < T(9e15) && next == std::floor(next))) return NAN;
+    *data = next;
+    if (!t->inference) t->storage->version.fetch_add(1, std::memory_order_release);
+    return double(next);
+}
+
+double count_in_place(PyObject* o) {
+    if (!o || !is_tensor(o)) return NAN;
+    Tensor* t = impl_of(o);
+    const Space& memory = space(t->device);
+    if (t->numel != 1 || !t->storage || t->storage->read_only || !memory.host_accessible() ||
+        !memory.host_order())
+        return NAN;
+    if (t->dtype == DType::F32) return count_in_place<float>(t);
+    if (t->dtype == DType::F64) return count_in_place<double>(t);
+    return NAN;
+}
+
+PyObject* count_steps(PyObject*, PyObject* states) {
+    return guarded([&]() -> PyObject* {
+        if (!PyList_CheckExact(states)) raise(PyExc_TypeError, "count_steps expects a list of dicts");
+        static PyObject* const name = check(PyUnicode_InternFromString("step"));
+        PyRef counts = own(PyList_New(0)), last;
+        double previous = NAN;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(states); ++i) {  // a look-up may run Python code
+            PyRef state = PyRef::borrow(PyList_GET_ITEM(states, i));
+            PyObject* held = PyDict_Check(state.get()) ? PyDict_GetItemWithError(state.get(), name) : nullptr;
+            if (!held && PyErr_Occurred()) throw_python();
+            double count = count_in_place(held);
+            if (!last || count != previous) {
+                last = std::isnan(count) ? PyRef::borrow(Py_None) : own(PyLong_FromLongLong(int64_t(count)));
+                previous = count;
+            }
+            check_status(PyList_Append(counts.get(), last.get()));
+        }
+        return counts.release();
+    });
+}
+
 PyMethodDef methods[] = {
+    {"count_steps", count_steps, METH_O,
+     "count_steps(states) -> list: adds one to the tensor 'step' of each state and gives the new numbers, "
+     "None where "
+     "it is not one whole number in host memory; nothing is counted there."},
     {"run_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_step)), METH_FASTCALL,
      "run_step(op, params, states, names, grads, hyper) -> bool: one fused optimizer step in place, False "
      "without a kernel."},

@@ -341,7 +341,7 @@ void run_node(GraphTask& task, Node* n) {
             run_python(task, n, grads.span(), results.span());
         else
             run_program(task, n, mask, grads.span(), results.span());
-        if (task.anomaly) check_finite(n, results.span());
+        if (task.anomaly && task.modes.check_nan) check_finite(n, results.span());
     }
     if (s && s->post_hooks && hooks().run_node_hooks)
         run_node_hooks(task, n, *s, NodeHookKind::Post, results.span(), kept.span());

@@ -12,6 +12,7 @@ struct Modes {
     bool grad = true;        // no_grad / enable_grad
     bool inference = false;  // inference_mode
     bool anomaly = false;
+    bool check_nan = true;  // in anomaly mode a gradient with a NaN is an error
     bool in_backward = false;
     bool saved_hooks = false;  // what the tape saves goes through hooks().pack_saved
     uint8_t fallback = 0;      // 0 error, 1 warn, 2 allow

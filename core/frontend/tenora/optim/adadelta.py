@@ -55,4 +55,4 @@ class Adadelta(Optimizer):
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         hyper = [number(group["lr"]), group["rho"], group["eps"], decay(group), group["maximize"]]
         states = ("square_avg", "acc_delta")
-        self._run_step("adadelta_update", states, group, parameters, gradients, hyper, lambda state: ())
+        self._run_step("adadelta_update", states, group, parameters, gradients, hyper, lambda state, step: ())

@@ -8,7 +8,7 @@ from tenora_ops.limits import finfo
 
 from .checks import check_numbers, check_options, check_real, check_sequence, refuse
 from .optimizer import Optimizer, Params, number, scalar
-from .states import Group, State
+from .states import Group, State, counted, held
 
 
 class Adafactor(Optimizer):
@@ -61,10 +61,14 @@ class Adafactor(Optimizer):
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
         if parameter.ndim < 2:
-            return {"step": 0, "variance": tenora_ops.zeros_like(parameter)}
+            return {"step": held(0), "variance": tenora_ops.zeros_like(parameter)}
         rows, columns = list(parameter.shape), list(parameter.shape)
         rows[-1] = columns[-2] = 1
-        return {"step": 0, "row_var": parameter.new_zeros(rows), "col_var": parameter.new_zeros(columns)}
+        return {
+            "step": held(0),
+            "row_var": parameter.new_zeros(rows),
+            "col_var": parameter.new_zeros(columns),
+        }
 
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         check_real(self, parameters, gradients)
@@ -72,12 +76,12 @@ class Adafactor(Optimizer):
             state = self.state[parameter]
             if not state:
                 state.update(self._begin(group, parameter, ()))
-            state["step"] += 1
-            self._step(group, state, parameter, -gradient if group["maximize"] else gradient)
+            step = counted(self, state)
+            self._step(group, state, step, parameter, -gradient if group["maximize"] else gradient)
 
     @staticmethod
-    def _step(group: Group, state: State, parameter: Tensor, gradient: Tensor) -> None:
-        lr, step = number(group["lr"]), state["step"]
+    def _step(group: Group, state: State, step: int, parameter: Tensor, gradient: Tensor) -> None:
+        lr = number(group["lr"])
         least, smallest = group["eps"]
         least = finfo(parameter.dtype).eps if least is None else least
         size = max(smallest, _root_mean_square(parameter)) * min(lr, step**-0.5)

@@ -6,7 +6,7 @@ from tenora_engine import Tensor
 
 from .checks import check_options
 from .optimizer import Optimizer, Params, decay, number
-from .states import Group, State, filled
+from .states import Group, State, filled, held
 
 
 class Adagrad(Optimizer):
@@ -67,4 +67,4 @@ class Adagrad(Optimizer):
         self._run_step("adagrad_update", ("sum",), group, parameters, gradients, hyper)
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
-        return {"step": 0, "sum": filled(parameter, self.defaults["initial_accumulator_value"])}
+        return {"step": held(0), "sum": filled(parameter, self.defaults["initial_accumulator_value"])}

@@ -7,8 +7,8 @@ from typing import Any
 from tenora_engine import Tensor
 
 from .checks import check_numbers, check_options
-from .optimizer import Optimizer, Params, decay, number
-from .states import Group, State, rounded
+from .optimizer import Optimizer, Params, decay, number, scalar
+from .states import Group, State, held, numbered
 
 
 class ASGD(Optimizer):
@@ -59,19 +59,20 @@ class ASGD(Optimizer):
         # Once for all parameters that have made the same steps.
         following: dict[Any, tuple[float, float]] = {}
 
-        def own(state: State) -> tuple[float, float, bool]:
-            now = state["eta"], state["mu"], state["mu"] != 1
-            step = state["step"]
+        def own(state: State, step: int) -> tuple[float, float, bool]:
+            eta, mu = (numbered(self, state, name) for name in ("eta", "mu"))
+            now = scalar(eta), scalar(mu)
             if step not in following:
                 # The rate and the weight of the next step.
                 rate, weight = lr / (1 + lambd * lr * step) ** alpha, 1 / max(1, step - t0)
-                following[step] = rounded(rate), rounded(weight)
-            state["eta"], state["mu"] = following[step]
-            return now
+                following[step] = rate, weight
+            for kept, value in zip((eta, mu), following[step], strict=True):
+                kept.fill_(value)
+            return *now, now[1] != 1
 
         hyper = [lambd, decay(group), group["maximize"]]
         self._run_step("asgd_update", ("ax",), group, parameters, gradients, hyper, own)
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
         begun = super()._begin(group, parameter, names)
-        return {"step": 0, "eta": rounded(number(group["lr"])), "mu": 1.0, "ax": begun["ax"]}
+        return {"step": held(0), "eta": held(number(group["lr"])), "mu": held(1), "ax": begun["ax"]}

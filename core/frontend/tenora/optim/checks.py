@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tenora_dispatch import errors
@@ -45,6 +46,20 @@ def check_sequence(optimizer: object, name: str, values: Any, count: int) -> Non
         )
     if len(values) != count:
         refuse(optimizer, name, values, f"{count} numbers")
+
+
+def check_group(optimizer: object, defaults: Mapping[str, Any], group: Mapping[str, Any]) -> None:
+    """Numbers where the defaults are numbers, and as many of them: what a group says in their place."""
+    for name, default in defaults.items():
+        value = group[name]
+        if value is default:
+            continue
+        if isinstance(default, tuple):
+            check_sequence(optimizer, name, value, len(default))
+            given = {f"{name}[{place}]": each for place, each in enumerate(value) if each is not None}
+            check_numbers(optimizer, **given)
+        elif isinstance(default, int | float | Tensor) and not isinstance(default, bool):
+            check_numbers(optimizer, **{name: value})
 
 
 def check_betas(optimizer: object, betas: Any) -> None:

@@ -6,8 +6,8 @@ from tenora_engine import Tensor
 from tenora_ops.steps import nadam_momentum
 
 from .checks import check_betas, check_options
-from .optimizer import Optimizer, Params, decay, number
-from .states import Group, State, rounded
+from .optimizer import Optimizer, Params, decay, number, scalar
+from .states import Group, State, held, numbered
 
 
 class NAdam(Optimizer):
@@ -60,10 +60,9 @@ class NAdam(Optimizer):
         beta1, beta2 = group["betas"]
         fading = group["momentum_decay"]
 
-        def own(state: State) -> tuple[float, int]:
-            step = state["step"]
-            state["mu_product"] = rounded(state["mu_product"] * nadam_momentum(beta1, fading, step))
-            return state["mu_product"], step
+        def own(state: State, step: int) -> tuple[float, int]:
+            product = numbered(self, state, "mu_product").mul_(nadam_momentum(beta1, fading, step))
+            return scalar(product), step
 
         hyper = [number(group["lr"]), beta1, beta2, group["eps"], decay(group)]
         hyper += [group["decoupled_weight_decay"], group["maximize"], fading]
@@ -72,4 +71,4 @@ class NAdam(Optimizer):
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
         begun = super()._begin(group, parameter, names)
-        return {"step": begun.pop("step"), "mu_product": 1.0, **begun}
+        return {"step": begun.pop("step"), "mu_product": held(1), **begun}

@@ -2,7 +2,7 @@
 
 - The mathematics of each method stands once: in its op record, and the method's file says what goes in; or in that file
   where a step is not elementwise (Adafactor, Muon, LBFGS).
-- `state` keeps tensors and Python numbers; `state_dict` writes both as PyTorch does (`states.py`).
+- `state` keeps tensors, its numbers (the step) among them; `state_dict` gives the very tensors (`states.py`).
 - Nothing is asked of a gradient before a step: when one fails, the gradient that does not fit is looked for.
 """
 
@@ -18,6 +18,7 @@ from tenora_autograd import enable_grad
 from tenora_dispatch import errors
 from tenora_engine import Tensor, _engine
 
+from .checks import check_group
 from .hooks import (
     AFTER,
     BEFORE,
@@ -26,7 +27,7 @@ from .hooks import (
     register_optimizer_step_pre_hook,
     run_with_hooks,
 )
-from .states import ADDED, Group, State, pack, unpack
+from .states import ADDED, Group, State, counted, held, pack, unpack
 
 __all__ = [
     "Optimizer",
@@ -84,7 +85,7 @@ class Optimizer(Hooked):
     [0.0]
     """
 
-    # The names of the states that are Python numbers.
+    # The names of the states that are numbers: tensors of one element on the host, whatever the parameter is.
     _numbers: tuple[str, ...] = ()
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
@@ -112,7 +113,7 @@ class Optimizer(Hooked):
         if not groups:
             raise errors.ArgumentValueError(
                 f"[{name}] params: got an empty list, expected at least one parameter. "
-                "Was the iterator used up before?"
+                "Was the iterator used up before? Are the layers in a plain list instead of nn.ModuleList?"
             )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
@@ -168,6 +169,8 @@ class Optimizer(Hooked):
                     f"[{name}] {option}: got a group without it, expected a value of every group. Give one."
                 )
             param_group.setdefault(option, default)
+        if type(self)._update is not Optimizer._update:  # a method with a step of its own may mean anything
+            check_group(self, self.defaults, param_group)
         self._check_group(param_group)
         self.param_groups.append(param_group)
 
@@ -311,31 +314,25 @@ class Optimizer(Hooked):
         parameters: list[Tensor],
         gradients: list[Tensor],
         hyper: list[Any],
-        own: Callable[[State], tuple[Any, ...]] | None = None,
+        own: Callable[[State, int], tuple[Any, ...]] | None = None,
     ) -> None:
         """Counts a step of every parameter and runs `op` with the tensors `names` of its state.
 
-        The op's attributes are `hyper` and then what `own` says of a state: the number of its step if not given.
-        Parameters of which it says the same share a call.
+        The op's attributes are `hyper` and then what `own` says of a state, with the number of its step: that number
+        if not given. Parameters of which it says the same share a call.
         """
         kept = self.state
         states: list[State] = []
-        ends: list[Any] = []
         for parameter in parameters:
             state = kept[parameter]
             if not state:
                 state.update(self._begin(group, parameter, names))
-            try:
-                state["step"] = step = state["step"] + 1
-            except KeyError:
-                raise errors.ArgumentValueError(
-                    f"[{type(self).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}, "
-                    "expected this optimizer's. Load a state that it saved."
-                ) from None
             states.append(state)
-            ends.append(step)
+        ends: list[Any] = _engine.count_steps(states)
+        if None in ends:
+            ends = [counted(self, s) if end is None else end for s, end in zip(states, ends, strict=True)]
         if own is not None:
-            ends = [own(state) for state in states]
+            ends = [own(state, step) for state, step in zip(states, ends, strict=True)]
         end = ends[0]
         if ends.count(end) == len(ends):
             attributes = [*hyper, end] if own is None else [*hyper, *end]
@@ -349,10 +346,13 @@ class Optimizer(Hooked):
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
         """The state of a parameter before its first step."""
-        return {"step": 0, **{name: tenora_ops.zeros_like(parameter) for name in names}}
+        return {"step": held(0), **{name: tenora_ops.zeros_like(parameter) for name in names}}
 
     def state_dict(self) -> dict[str, Any]:
-        """State by parameter number and groups with numbers for parameters, as PyTorch writes it; tensors are shared.
+        """State by parameter number and groups with numbers for parameters, as PyTorch writes it.
+
+        The state is the optimizer's own, not a copy: a dictionary that is kept follows every later step, its moments
+        and its `step` alike. The groups' options are those of now. `copy.deepcopy` of it keeps the state of now.
 
         >>> import tenora
         >>> optimizer = tenora.optim.SGD([tenora.ones(1, requires_grad=True)], lr=0.1)
@@ -361,7 +361,7 @@ class Optimizer(Hooked):
         """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
-        state, groups = pack(self.param_groups, self.state, self._numbers)
+        state, groups = pack(self.param_groups, self.state)
         packed: dict[str, Any] = {"state": state, "param_groups": groups}
         for hook in self._optimizer_state_dict_post_hooks.values():
             changed = hook(self, packed)
@@ -401,6 +401,9 @@ class Optimizer(Hooked):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._clear_hooks()
+        for kept in self.state.values() if self._numbers else ():
+            for name in kept.keys() & set(self._numbers):  # numbers of Python's: of older pickles
+                kept[name] = kept[name] if isinstance(kept[name], Tensor) else held(kept[name])
         for group in self.param_groups:
             for option in self.defaults.keys() & ADDED.keys():
                 group.setdefault(option, ADDED[option])

@@ -58,8 +58,8 @@ class RAdam(Optimizer):
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         beta1, beta2 = group["betas"]
 
-        def own(state: State) -> tuple[bool, int]:
-            return radam_length(beta2, state["step"]) > 5.0, state["step"]
+        def own(state: State, step: int) -> tuple[bool, int]:
+            return radam_length(beta2, step) > 5.0, step
 
         hyper = [number(group["lr"]), beta1, beta2, group["eps"], decay(group)]
         hyper += [group["decoupled_weight_decay"], group["maximize"]]

@@ -64,4 +64,4 @@ class RMSprop(Optimizer):
         hyper = [number(group["lr"]), group["alpha"], group["eps"], decay(group), momentum]
         hyper.append(group["maximize"])
         op = "centered_rmsprop_update" if centered else "rmsprop_update"
-        self._run_step(op, states, group, parameters, gradients, hyper, lambda state: ())
+        self._run_step(op, states, group, parameters, gradients, hyper, lambda state, step: ())

@@ -55,7 +55,7 @@ class Rprop(Optimizer):
     def _update(self, group: Group, parameters: list[Tensor], gradients: list[Tensor]) -> None:
         hyper = [*group["etas"], *group["step_sizes"], group["maximize"]]
         states = ("prev", "step_size")
-        self._run_step("rprop_update", states, group, parameters, gradients, hyper, lambda state: ())
+        self._run_step("rprop_update", states, group, parameters, gradients, hyper, lambda state, step: ())
 
     def _begin(self, group: Group, parameter: Tensor, names: tuple[str, ...]) -> State:
         begun = super()._begin(group, parameter, names)

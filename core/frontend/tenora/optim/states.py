@@ -1,7 +1,7 @@
 """An optimizer's state as a dictionary, in PyTorch's form, and back.
 
-- Parameters are numbers there, in the order of the groups; what is kept for them are the very tensors.
-- Numbers kept for a parameter (its step) are Python numbers here and tensors without dims in the dictionary.
+- Parameters are numbers there, in the order of the groups; what is kept for them are the very dictionaries.
+- Numbers kept for a parameter (its step) are tensors without dims, on the host: a dictionary that is kept stays whole.
 - Loading copies tensors, and takes floating-point ones to their parameter's dtype and device.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 from collections import defaultdict
 from collections.abc import Iterable
-from struct import Struct
 from typing import Any
 
 import tenora_ops
@@ -21,7 +20,6 @@ from ..defaults import get_default_dtype
 
 Group = dict[str, Any]
 State = dict[str, Any]
-SINGLE = Struct("f")
 # Options that came after the first checkpoints, with the value that means what those did.
 ADDED: Group = {
     "amsgrad": False,
@@ -42,9 +40,38 @@ def number_dtype() -> Any:
     return _engine.float64 if get_default_dtype() == _engine.float64 else _engine.float32
 
 
-def rounded(value: float) -> float:
-    """The number as it is written to a state, so that training goes on to the bit from there."""
-    return value if number_dtype() == _engine.float64 else float(SINGLE.unpack(SINGLE.pack(value))[0])
+def held(value: float) -> Tensor:
+    """A number as a state keeps it."""
+    return tenora_ops.full((), float(value), dtype=number_dtype(), device="cpu")
+
+
+def counted(optimizer: object, state: State) -> int:
+    """The number of a state's step, after adding one: for what `count_steps` leaves, as a number that a user put."""
+    if "step" not in state:
+        raise errors.ArgumentValueError(
+            f"[{type(optimizer).__name__}] a state has no 'step': got one with {', '.join(map(repr, state))}, "
+            "expected this optimizer's. Load a state that it saved."
+        )
+    number: Any = numbered(optimizer, state, "step").add_(1).item()
+    if number != number or number in (float("inf"), float("-inf")) or number != int(number):
+        raise errors.ArgumentValueError(
+            f"[{type(optimizer).__name__}] step: got {number} in a state, expected a whole number. Set the number of "
+            "steps that were taken."
+        )
+    return int(number)
+
+
+def numbered(optimizer: object, state: State, name: str) -> Tensor:
+    """A number of a state, made a tensor where a user put a number of Python's."""
+    value = state[name]
+    if not isinstance(value, Tensor):
+        if not isinstance(value, int | float):
+            raise errors.ArgumentTypeError(
+                f"[{type(optimizer).__name__}] {name}: got {type(value).__name__} in a state, expected a tensor of one "
+                "element. Put a tensor."
+            )
+        value = state[name] = held(value)
+    return value
 
 
 def filled(parameter: Tensor, value: float) -> Tensor:
@@ -54,10 +81,8 @@ def filled(parameter: Tensor, value: float) -> Tensor:
     return result
 
 
-def pack(
-    groups: list[Group], state: dict[Tensor, State], numbers: tuple[str, ...]
-) -> tuple[dict[Any, State], list[Group]]:
-    """State by parameter number, and groups with numbers for parameters; `numbers` names the states that are such."""
+def pack(groups: list[Group], state: dict[Tensor, State]) -> tuple[dict[Any, State], list[Group]]:
+    """State by parameter number, and groups with numbers for parameters."""
     places: dict[int, int] = {}
     packed_groups = []
     start = 0
@@ -69,17 +94,8 @@ def pack(
         packed["params"] = [places[id(parameter)] for parameter in group["params"]]
         packed_groups.append(packed)
 
-    def written(name: str, value: Any) -> Any:
-        if name not in numbers or isinstance(value, Tensor):
-            return value
-        return tenora_ops.full((), float(value), dtype=number_dtype(), device="cpu")
-
-    packed_state: dict[Any, Any] = {}
-    for key, kept in state.items():
-        if isinstance(key, Tensor):
-            packed_state[places[id(key)]] = {name: written(name, value) for name, value in kept.items()}
-        else:
-            packed_state[key] = kept  # what a method keeps beside its parameters
+    # What a method keeps beside its parameters stays under its own key.
+    packed_state = {places[id(key)] if isinstance(key, Tensor) else key: kept for key, kept in state.items()}
     return packed_state, packed_groups
 
 
@@ -128,8 +144,7 @@ def unpack(
 
 def _taken(parameter: Tensor, name: str, value: Any, numbers: tuple[str, ...]) -> Any:
     if name in numbers:
-        value = value.item() if isinstance(value, Tensor) else value
-        return int(value) if name == "step" else float(value)
+        return held(float(value))
     if isinstance(value, Tensor):
         if name == "step":  # of a method of the user's: a number, whatever the parameter is
             return value.detach().clone()
