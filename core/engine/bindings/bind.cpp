@@ -78,7 +78,8 @@ struct Binder {
                 a.operands[fixed + i] = Operand(impl_of(item));
             } else {
                 return misfit(&param, item,
-                              "item " + std::to_string(i) + " of " + param.name + " is " + type_name(item));
+                              "item " + std::to_string(i) + " of " + param.name + " is wrong: got " +
+                                  type_name(item) + ", expected Tensor");
             }
         }
         a.n_operands = int(fixed + n);

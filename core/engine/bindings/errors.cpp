@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "python_common.h"
+#include "tensor_object.h"
 
 namespace tenora::python {
 
@@ -211,13 +212,32 @@ std::string to_text(PyObject* unicode) {
     return {PyBytes_AS_STRING(shown.get()), size_t(PyBytes_GET_SIZE(shown.get()))};
 }
 
+namespace {
+
+std::string_view short_name(PyObject* object) {
+    std::string_view name = Py_TYPE(object)->tp_name;
+    return name.substr(name.rfind('.') + 1);
+}
+
+bool is_foreign_tensor(PyObject* object) {
+    std::string_view name = short_name(object);
+    return (name == "Tensor" || name == "Parameter") && !is_tensor(object);
+}
+
+}  // namespace
+
 std::string type_name(PyObject* object) {
-    const char* name = Py_TYPE(object)->tp_name;
-    const char* dot = name;
-    for (const char* p = name; *p; ++p) {
-        if (*p == '.') dot = p + 1;
-    }
-    return dot;
+    std::string name(short_name(object));
+    if (!is_foreign_tensor(object)) return name;
+    PyRef module =
+        PyRef::steal(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(object)), "__module__"));
+    if (!module) PyErr_Clear();
+    return module && PyUnicode_Check(module.get()) ? to_text(module.get()) + "." + name : name;
+}
+
+std::string foreign_advice(PyObject* object) {
+    if (!object || !is_foreign_tensor(object)) return "";
+    return " Convert it first: tenora.from_dlpack(x), or tenora.from_numpy(x.numpy()).";
 }
 
 }  // namespace tenora::python

@@ -46,12 +46,19 @@ std::string unknown_keyword(const std::vector<OpId>& ops, PyObject* kwnames) {
                    type_text(why.param->type) + (why.param->optional ? " or None" : "");
         }
         raise_kind(ErrorKind::Type, "type", name,
-                   what + ". Signature: " + shown_signature((*f->ops)[0], name) + ".");
+                   what + "." + foreign_advice(why.given) +
+                       " Signature: " + shown_signature((*f->ops)[0], name) + ".");
     }
     std::string keyword = unknown_keyword(*f->ops, kwnames);
     std::string text = keyword.empty() ? "no signature takes these arguments" : "unknown keyword " + keyword;
     text += ": got " + given_types(args, n_args, kwnames) + ", expected one of:";
     for (OpId id : *f->ops) text += "\n    " + shown_signature(id, name);
+    for (size_t i = 0, n = n_args + (kwnames ? size_t(PyTuple_GET_SIZE(kwnames)) : 0); i < n; ++i) {
+        if (std::string advice = foreign_advice(args[i]); !advice.empty()) {
+            text += "\n   " + advice;
+            break;
+        }
+    }
     raise_kind(ErrorKind::Type, "type", name, text);
 }
 

@@ -118,9 +118,11 @@ auto named(std::string_view op, F&& f) {
 
 inline PyObject* new_none() { Py_RETURN_NONE; }
 inline PyObject* new_bool(bool v) { return PyBool_FromLong(v); }
-PyRef text(std::string_view v);           // str
-std::string to_text(PyObject* unicode);   // UTF-8; throws when it is not a str
-std::string type_name(PyObject* object);  // short name of its type
+PyRef text(std::string_view v);          // str
+std::string to_text(PyObject* unicode);  // UTF-8; throws when it is not a str
+std::string type_name(
+    PyObject* object);  // short name of its type; that of a stranger's Tensor with its module
+std::string foreign_advice(PyObject* object);  // how a stranger's Tensor becomes one, with a space; or empty
 
 // ---- gil.cpp
 // ------------------------------------------------------------------------------------------------------

@@ -49,10 +49,23 @@ PyObject* get_grad_fn(PyObject* self, void*) {
     });
 }
 PyObject* get_output_nr(PyObject* self, void*) { return PyLong_FromUnsignedLong(impl_of(self)->output_nr); }
+[[gnu::noinline]] void warn_of_no_grad(Tensor* t) {
+    if (is_leaf(t)) return;
+    if (const Extra* e = find_extra(t); e && e->retains_grad) return;
+    constexpr const char* text =
+        "[grad] the tensor is the result of an op: got no gradient, expected a leaf (a parameter, an input), "
+        "which "
+        "backward gives one. Call retain_grad() on it before backward, or read .grad of the leaf.";
+    check_status(PyErr_WarnEx(PyExc_UserWarning, text, 1));
+}
 PyObject* get_grad(PyObject* self, void*) {
     return guarded([&]() -> PyObject* {
-        TensorRef grad = grad_of(impl_of(self));
-        return grad ? wrap(std::move(grad)) : new_none();
+        Tensor* t = impl_of(self);
+        TensorRef grad = grad_of(t);
+        if (grad) return wrap(std::move(grad));
+        if (t->node) [[unlikely]]  // also that of a stale view, which `is_leaf` refreshes
+            warn_of_no_grad(t);
+        return new_none();
     });
 }
 int set_grad_attribute(PyObject* self, PyObject* value, void*) {

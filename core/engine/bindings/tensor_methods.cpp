@@ -230,24 +230,69 @@ PyMethodDef tensor_methods[] = {
     {"detach_", tensor_detach_, METH_NOARGS, "Cuts the history of this tensor."},
     {nullptr, nullptr, 0, nullptr}};
 
-// Tensor() is empty, Tensor(data) has the default dtype, a subclass made from a tensor shares its memory.
+namespace {
+
+bool is_whole(PyObject* o) { return PyIndex_Check(o) && !PyBool_Check(o) && !is_ndarray(o); }
+
+// Whether the arguments are sizes as PyTorch's first constructor takes them: whole numbers, or one Size.
+// Those of a subclass may mean more than the data.
+bool are_sizes(PyTypeObject* type, PyObject* args) {
+    Py_ssize_t n = PyTuple_GET_SIZE(args);
+    if (n == 0) return false;
+    PyObject* first = PyTuple_GET_ITEM(args, 0);
+    if (n == 1) return PyObject_TypeCheck(first, &SizeType) || (is_whole(first) && !is_tensor(first));
+    for (Py_ssize_t i = 0; i < n; ++i) {
+        if (!is_whole(PyTuple_GET_ITEM(args, i))) return false;
+    }
+    return type == &TensorType || !is_tensor(first);
+}
+
+TensorRef tensor_of_size(PyObject* sizes) {
+    if (PyTuple_GET_SIZE(sizes) == 1 && PyObject_TypeCheck(PyTuple_GET_ITEM(sizes, 0), &SizeType))
+        sizes = PyTuple_GET_ITEM(sizes, 0);
+    std::vector<int64_t> shape = ints_argument(sizes, "Tensor", "size");
+    return new_tensor(shape, default_dtype(), Device{});
+}
+
+[[noreturn]] void bad_constructor_arguments(PyObject* args, PyObject* kwargs) {
+    std::string given;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i)
+        given += (i ? ", " : "") + type_name(PyTuple_GET_ITEM(args, i));
+    PyObject *key = nullptr, *value = nullptr;
+    for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);)
+        given += (given.empty() ? "" : ", ") + to_text(key) + "=" + type_name(value);
+    raise_kind(ErrorKind::Type, "type", "Tensor",
+               "no such constructor: got (" + given +
+                   "), expected Tensor(), Tensor(data) or sizes, Tensor(2, 3). Write tenora.tensor(data, "
+                   "dtype=...), "
+                   "or tenora.empty(2, 3, dtype=...).");
+}
+
+}  // namespace
+
+// Tensor() is empty; Tensor(2, 3) and Tensor(Size) have that size, elements not set; Tensor(data) has the
+// default dtype; a subclass made from a tensor shares its memory.
 PyObject* tensor_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     return guarded([&] {
-        Py_ssize_t n = PyTuple_GET_SIZE(args);
+        Py_ssize_t n = PyTuple_GET_SIZE(args), named = kwargs ? PyDict_GET_SIZE(kwargs) : 0;
         PyObject* data = n        ? PyTuple_GET_ITEM(args, 0)
                          : kwargs ? PyDict_GetItemString(kwargs, "data")
                                   : nullptr;
-        if (type == &TensorType && (n > 1 || (kwargs && PyDict_GET_SIZE(kwargs) > 0 &&
-                                              !(n == 0 && data && PyDict_GET_SIZE(kwargs) == 1)))) {
-            raise(PyExc_TypeError,
-                  "[Tensor] expected Tensor() or Tensor(data). Use tenora.tensor(data, dtype=...) for more.");
-        }
+        bool sizes = !named && are_sizes(type, args);
+        if (type == &TensorType && !sizes && (n > 1 || (named && !(n == 0 && data && named == 1))))
+            bad_constructor_arguments(args, kwargs);
         int64_t none[1] = {0};
         TensorRef t;
-        if (!data)
+        if (sizes)
+            t = tensor_of_size(args);
+        else if (!data)
             t = new_tensor(none, default_dtype(), Device{});
         else if (is_tensor(data))
             t = detach(impl_of(data));
+        else if (is_number(data))
+            raise_kind(ErrorKind::Type, "type", "Tensor",
+                       "data is a number: got " + type_name(data) +
+                           ", expected a sequence, or whole numbers as the size. Write tenora.tensor(...).");
         else
             t = tensor_from_object(data, type == &TensorType ? default_dtype() : DType::None, Device{}, true);
         if (t->wrapper.load()) t = alias(t.get());

@@ -138,7 +138,8 @@ void track(PyObject* wrapper) {
 Tensor* as_tensor(PyObject* o, const char* op, const char* argument) {
     if (is_tensor(o)) return impl_of(o);
     raise_kind(ErrorKind::Type, "type", op,
-               std::string(argument) + " is not a tensor: got " + type_name(o) + ", expected Tensor.");
+               std::string(argument) + " is not a tensor: got " + type_name(o) + ", expected Tensor." +
+                   foreign_advice(o));
 }
 
 void install_keep_hooks() {

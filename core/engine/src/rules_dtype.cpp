@@ -376,7 +376,9 @@ void index_select_rule(Infer& c) {
     DType d = tensor_in(c, 1, "index")->dtype;
     if (d != DType::I64 && d != DType::I32)
         refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the index: got ", d,
-               ", expected int64 or int32. Cast it with .to(tenora.int64), or use x[mask] for a mask.");
+               ", expected int64 or int32. ",
+               d == DType::Bool || d == DType::U8 ? "Use x[mask] for a mask."
+                                                  : "Cast it with .to(tenora.int64).");
     finish(c, DType::None, tensor_in(c, 0, "input")->dtype);
 }
 

@@ -269,7 +269,9 @@ void class_probabilities(Infer& c) {
     auto x = input->shape(), y = target->shape();
     if (x.empty() || !std::equal(x.begin(), x.end(), y.begin(), y.end()))
         refuse(c, ErrorKind::Runtime, "shape", "target does not fit input: got ", describe(target), " for ",
-               describe(input), ", expected probabilities of the input's shape (N, C, d...). Check both.");
+               describe(input),
+               ", expected probabilities of the input's shape (N, C, d...), or whole class numbers: .long(). "
+               "Check both.");
     size_t classes = x.size() > 1 ? 1 : 0;
     Tensor* weight = c.in.size() > 2 ? c.in[2].tensor : nullptr;
     if (weight && (weight->rank() != 1 || weight->shape()[0] != x[classes]))
