@@ -35,7 +35,7 @@ class SymAttr:
         self.trace = trace
         self.slot = slot
         self.type = type
-        self.origin = origin  # the tensor whose shape this span is
+        self.origin = origin  # the tensor whose shape or dtype this is
 
     @staticmethod
     def __tenora_op__(function: OpFunction, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -170,7 +170,7 @@ class Sym:
 
     @property
     def dtype(self) -> SymAttr:
-        return self.trace.attribute("dtype_of", [self], [], "dtype")
+        return self.trace.attribute("dtype_of", [self], [], "dtype", origin=self)
 
     @property
     def device(self) -> SymAttr:

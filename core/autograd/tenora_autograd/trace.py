@@ -1,8 +1,8 @@
 """Tracing: a formula of an op record, run once on symbols, becomes a Program.
 
 - What the engine passes is structure only: which inputs need gradients, the kind of each operand (same shape and
-  dtype as the first result, another tensor, a number, absent; "*" marks complex), and per attribute whether it is
-  None, a bool, a string or a value known at replay.
+  dtype as the first result, another tensor, one of another floating dtype, a number, absent; "*" marks complex), and
+  per attribute whether it is None, a bool, a string or a value known at replay.
 - Tensor slots: gradients of all results, operands, results (a vjp); operands (a composite). Attribute slots: the
   op's attributes, then one per operand, which holds the number where the operand is one.
 - Simplified here, because it is structure: `sum_to(g, x)` where x has the result's shape and dtype, `conj` and `real`
@@ -46,6 +46,10 @@ class Trace:
         self.field = field
         self.formula = formula
         self.complex = False
+        self.mixed = False  # floating operands of several dtypes: what is computed may have a wider one
+        self.settled: set[tuple[int, int]] = (
+            set()
+        )  # (slot, the slot of the tensor whose dtype it has for sure)
         self.n_tensors = n_tensors
         self.builder = ProgramBuilder(entry.name, n_tensors, n_attributes)
 
@@ -107,6 +111,9 @@ class Trace:
             self._attribute(p.type, v) for p, v in zip(entry.schema.attributes, attributes, strict=True)
         ]
         slots = self.builder.call(name, arguments, values)
+        like = _settles(name, operands, attributes)
+        if like is not None:
+            self.settled.add((slots[0], like.slot))
         results = tuple(Sym(self, slot, "derived", self.complex) for slot in slots)
         return results[0] if len(results) == 1 else results
 
@@ -115,11 +122,23 @@ class Trace:
         first = operands[0] if operands else None
         if not isinstance(first, Sym):
             return None
-        if name == "sum_to" and self.field == "vjp" and operands[1].kind == "same":
+        if name == "sum_to" and self.field == "vjp" and operands[1].kind == "same" and self._keeps(first):
             return first
         if name in ("conj", "real") and not self.complex:
             return first
         return None
+
+    def _keeps(self, gradient: Sym) -> bool:
+        """Whether a gradient has the first result's dtype: of one floating dtype all have it."""
+        return not self.mixed or gradient.slot == 0
+
+    def as_gradient(self, gradient: Any, operand: Any) -> Any:
+        """The gradient in its operand's dtype; nothing is added where that is known."""
+        if not self.mixed or not isinstance(operand, Sym):
+            return gradient
+        settled = (gradient.slot, operand.slot) in self.settled
+        plain = gradient.slot == 0 and operand.kind == "same"
+        return gradient if settled or plain else ops.sum_to(gradient, operand)
 
     def _operand(self, value: Any) -> Any:
         if isinstance(value, Sym):
@@ -195,6 +214,14 @@ class Trace:
             raise TraceError(text) from error
 
 
+def _settles(name: str, operands: Sequence[Any], attributes: Sequence[Any]) -> Sym | None:
+    """The tensor whose dtype the result of a call has."""
+    if name == "sum_to":
+        return operands[1] if isinstance(operands[1], Sym) else None
+    dtype = attributes[0] if name == "to" else None
+    return dtype.origin if isinstance(dtype, SymAttr) else None
+
+
 def accepted(formula: Formula, positional: int, attributes: dict[str, Any]) -> dict[str, Any]:
     """The attributes that a formula has parameters for."""
     code = formula.__code__
@@ -221,27 +248,28 @@ def _trace_vjp(
     n_out, n_in = entry.schema.results, len(kinds)
     tracing = Trace(entry, "vjp", entry.vjp, n_out + n_in + n_out, len(structure) + n_in)
     tracing.complex = any(kind.endswith("*") for kind in kinds)
+    tracing.mixed = any(kind.startswith("other") for kind in kinds)
     gradients = [
         Sym(tracing, i, "derived", tracing.complex) for i in range(n_out) if i not in entry.not_differentiable
     ]
     inputs = tracing.operand_symbols(kinds, n_out, len(structure))
     results = [Sym(tracing, n_out + n_in + i, "derived", tracing.complex) for i in range(n_out)]
     value = tracing.run([*gradients, *tracing.packed(inputs), *results], tracing.attribute_symbols(structure))
-    return tracing.builder.finish(_gradient_slots(tracing, value, needs, n_in))
+    return tracing.builder.finish(_gradient_slots(tracing, value, needs, inputs))
 
 
-def _gradient_slots(tracing: Trace, value: Any, needs: int, n_in: int) -> list[int | None]:
+def _gradient_slots(tracing: Trace, value: Any, needs: int, inputs: list[Any]) -> list[int | None]:
     values = list(value) if isinstance(value, tuple | list) else [value]
     if tracing.entry.schema.variadic and values and isinstance(values[-1], tuple | list):
         values = [*values[:-1], *values[-1]]
-    if len(values) != n_in:
-        tracing.fail(f"gives {len(values)} gradients for {n_in} inputs")
+    if len(values) != len(inputs):
+        tracing.fail(f"gives {len(values)} gradients for {len(inputs)} inputs")
     slots: list[int | None] = []
-    for i, gradient in enumerate(values):
+    for i, (gradient, operand) in enumerate(zip(values, inputs, strict=True)):
         if gradient is not None and not isinstance(gradient, Sym):
             tracing.fail(f"gives {gradient!r} as gradient {i}, expected a tensor or None")
-        wanted = needs >> min(i, 63) & 1
-        slots.append(gradient.slot if gradient is not None and wanted else None)
+        wanted = gradient is not None and needs >> min(i, 63) & 1
+        slots.append(tracing.as_gradient(gradient, operand).slot if wanted else None)
     return slots
 
 
@@ -289,7 +317,16 @@ def call_formula(
     values = list(value) if isinstance(value, tuple | list) else [value]
     if entry.schema.variadic and isinstance(values[-1], tuple | list):
         values = [*values[:-1], *values[-1]]
-    return [v if needs >> min(i, 63) & 1 else None for i, v in enumerate(values)]
+    return [
+        _cast(v, operand) if needs >> min(i, 63) & 1 else None
+        for i, (v, operand) in enumerate(zip(values, tensors[results:-results], strict=True))
+    ]
+
+
+def _cast(gradient: Tensor | None, operand: Tensor | None) -> Tensor | None:
+    if gradient is None or operand is None or gradient.dtype == operand.dtype:
+        return gradient
+    return ops.sum_to(gradient, operand)  # type: ignore[no-any-return]
 
 
 def install() -> None:

@@ -137,11 +137,14 @@ ProgramRef build_finish(ProgramBuilder& b, const py::sequence& outputs) {
 }
 
 PyRef operand_kinds(const TraceRequest& request) {
-    static const char* names[] = {"same", "tensor", "scalar", "none", "same*", "tensor*", "tensor*", "none"};
+    static const char* names[] = {"same",  "tensor",  "scalar",  "none",   // of two bits
+                                  "same*", "tensor*", "tensor*", "none",   // | kComplexBit
+                                  "same",  "other",   "scalar",  "none",   // | kOtherDType
+                                  "same*", "other*",  "tensor*", "none"};  // | both
     PyRef tuple = own(PyTuple_New(Py_ssize_t(request.in.size())));
     for (size_t i = 0; i < request.in.size(); ++i) {
         PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i),
-                         text(names[operand_kind(request.in[i], request.result) & 7]).release());
+                         text(names[operand_kind(request.in[i], request.result) & 15]).release());
     }
     return tuple;
 }

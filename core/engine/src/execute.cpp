@@ -186,6 +186,13 @@ void take_operands(Call& c, std::span<Operand> in) {
     }
 }
 
+// What a composite computes with in place of an operand's dtype.
+DType computed_in(const Call& c, size_t i) {
+    bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask & operand_bit(i));
+    DType dtype = promoted ? c.infer.compute : c.in[i].tensor->dtype;
+    return is_half(dtype) ? DType::F32 : dtype;
+}
+
 // Operands as a composite computes with them: promoted like a
 // kernel's, and half types in float32, rounded once at the end.
 void widen_operands(Call& c, std::span<Operand> in) {
@@ -193,9 +200,7 @@ void widen_operands(Call& c, std::span<Operand> in) {
     for (size_t i = 0; i < in.size(); ++i) {
         Tensor* t = c.in[i].tensor;
         if (!t || !t->storage) continue;
-        bool promoted = c.infer.compute != DType::None && (c.infer.cast_mask & operand_bit(i));
-        DType dtype = promoted ? c.infer.compute : t->dtype;
-        if (is_half(dtype)) dtype = DType::F32;
+        DType dtype = computed_in(c, i);
         if (dtype == t->dtype) continue;
         TensorRef wide = new_tensor(t->shape(), dtype, t->device);
         copy_into(wide.get(), t, c.backend);
@@ -228,7 +233,8 @@ void widen_recorded(Call& c, std::span<Operand> in) {
     take_operands(c, in);
     for (size_t i = 0; i < in.size(); ++i) {
         Tensor* t = c.in[i].tensor;
-        if (t && t->storage && is_half(t->dtype)) in[i] = c.keep(recorded_cast(t, DType::F32));
+        if (!t || !t->storage) continue;
+        if (DType dtype = computed_in(c, i); dtype != t->dtype) in[i] = c.keep(recorded_cast(t, dtype));
     }
 }
 

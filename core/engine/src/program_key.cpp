@@ -17,7 +17,7 @@ namespace tenora {
 
 namespace {
 
-constexpr size_t kInlineOperands = 12, kInlineAttrs = 8;
+constexpr size_t kInlineOperands = 11, kInlineAttrs = 8;
 constexpr uint64_t kInterned = ~uint64_t(0);  // as `attributes`: no inline code is 0xff
 enum : uint8_t {
     kCodeNone = 0,
@@ -96,7 +96,12 @@ inline uint8_t kind_of(const Operand& operand, const Tensor* result) {
                                                             : uint8_t(kScalar);
     }
     uint8_t complex = t->dtype >= DType::C64 ? kComplexBit : 0;  // C64, C128 are the last two
-    if (!result || t->dtype != result->dtype || t->dl.ndim != result->dl.ndim) return kTensor | complex;
+    if (!result) return kTensor | complex;
+    if (t->dtype != result->dtype) {
+        bool other = is_differentiable(t->dtype) && is_differentiable(result->dtype);
+        return kTensor | complex | (other ? kOtherDType : 0);
+    }
+    if (t->dl.ndim != result->dl.ndim) return kTensor | complex;
     const int64_t *a = t->dl.shape, *b = result->dl.shape;
     for (int i = t->dl.ndim; i-- > 0;)
         if (a[i] != b[i]) return kTensor | complex;
@@ -119,7 +124,7 @@ ProgramKey make_key(const Op&, uint64_t needs, std::span<const Operand> in, cons
         shift += 4;
     }
     if (result && result->dtype >= DType::C64)
-        key.operands |= uint64_t(1) << 63;  // the highest kind uses 3 of its 4 bits
+        key.operands |= uint64_t(1) << 63;  // above the kinds of kInlineOperands
     for (size_t i = 0; i < attr.size(); ++i) {
         uint64_t code = attr_code(attr[i]);
         if (code >= 0xff) [[unlikely]]

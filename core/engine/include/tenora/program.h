@@ -159,8 +159,16 @@ ProgramRef dynamic_program(std::string op, int n_tensors, int n_attrs, int n_out
 // -------------------------------------------------------------------------------------------------
 // Keys and caches
 // What a tracer may know of an operand: 0 same shape and
-// dtype as result 0, 1 other tensor, 2 number, 3 absent; | 4 complex.
-enum OperandKind : uint8_t { kSame = 0, kTensor = 1, kScalar = 2, kAbsent = 3, kComplexBit = 4 };
+// dtype as result 0, 1 other tensor, 2 number, 3 absent; | 4 complex;
+// | 8 a tensor with gradients of another dtype than result 0's: its gradient has to be cast.
+enum OperandKind : uint8_t {
+    kSame = 0,
+    kTensor = 1,
+    kScalar = 2,
+    kAbsent = 3,
+    kComplexBit = 4,
+    kOtherDType = 8
+};
 uint8_t operand_kind(const Operand& operand, const Tensor* result);
 
 // Which part of a call is structure. Exact: what does not fit into the words is interned, never hashed.

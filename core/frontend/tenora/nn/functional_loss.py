@@ -8,8 +8,14 @@ from collections.abc import Callable, Sequence
 import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor, int64, uint8
+from tenora_engine import bool as bool_
 
 from ..creation import tensor
+
+
+def _counted(given: Tensor) -> Tensor:
+    """Truth values as the numbers 0 and 1, which have differences."""
+    return tenora_ops.cast(given, uint8) if given.dtype == bool_ else given
 
 
 def _reduced(op: str, losses: Tensor, reduction: str, weight: Tensor | None = None) -> Tensor:
@@ -90,6 +96,8 @@ def mse_loss(
     """
     reduction = _reduction(size_average, reduce, reduction)
     _warn_of_broadcasting("mse_loss", input, target)
+    if (target.dtype == bool_) != (input.dtype == bool_):
+        input, target = _counted(input), _counted(target)
     if weight is None:
         return tenora_ops.mse_loss(input, target, reduction)
     return _weighted("mse_loss", tenora_ops.mse_loss(input, target, "none"), input, weight, reduction)
@@ -316,7 +324,7 @@ def gaussian_nll_loss(
         raise errors.ArgumentValueError(
             "[gaussian_nll_loss] var: got a negative entry, expected 0 or more. Clamp the variances."
         )
-    return tenora_ops.gaussian_nll_loss(input, target, variance, full, eps, reduction)
+    return tenora_ops.gaussian_nll_loss(_counted(input), _counted(target), variance, full, eps, reduction)
 
 
 def triplet_margin_loss(
