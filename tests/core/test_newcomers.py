@@ -142,3 +142,8 @@ def test_numbers_that_cannot_be_drawn_from_are_told() -> None:
         tenora.multinomial(tenora.tensor([float("nan"), 2.0]), 1)
     with pytest.raises(RuntimeError, match=r"got counts of 1\.0 to 1\.0 and probabilities of 0\.5 to 2\.0, "):
         tenora.binomial(tenora.tensor([1.0, 1.0]), tenora.tensor([0.5, 2.0]))
+
+
+def test_an_optimizer_of_no_parameters_asks_for_a_module_list() -> None:
+    with pytest.raises(ValueError, match=r"plain list instead of nn\.ModuleList"):
+        tenora.optim.SGD([], lr=0.1)
