@@ -23,9 +23,18 @@ def rounds_once(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(**values)
         wide = {k: _wide(v) for k, v in values.items()}
         found = function(**wide)
+        if not _rounded(values, half):
+            return found
         return tuple(_narrow(v, half) for v in found) if isinstance(found, tuple) else _narrow(found, half)
 
     return run
+
+
+def _rounded(values: dict[str, Any], half: Any) -> bool:
+    """Whether the operands promote to the half type: with float32, or with the other half type, they do not."""
+    floating = [v for v in values.values() if isinstance(v, Tensor) and v.dtype.is_floating_point]
+    deciding = [v for v in floating if v.ndim] or floating
+    return all(v.dtype == half for v in deciding)
 
 
 def _wide(value: Any) -> Any:
