@@ -472,7 +472,11 @@ rms_norm_eps = op(
 def _rms_norm(input: Any, normalized_shape: Any, weight: Any, eps: float | None) -> Any:
     if eps is None:  # that of the dtype in which it is computed
         eps = default_eps(input.dtype)
-    return ops.rms_norm_eps(input, normalized_shape, weight, eps)
+    if weight is None or weight.dtype == input.dtype or not weight.dtype.is_floating_point:
+        return ops.rms_norm_eps(input, normalized_shape, weight, eps)
+    wide = _engine.promote_types(input.dtype, weight.dtype)  # the weight of a layer may be kept wider
+    found = ops.rms_norm_eps(ops.to(input, wide), normalized_shape, ops.to(weight, wide), eps)
+    return ops.to(found, input.dtype)
 
 
 rms_norm = op(
