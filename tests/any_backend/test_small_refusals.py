@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import op_cases
 import pytest
+import test_ops_edges_torch as edges
 import torch
 
 import tenora
 import tenora.nn.functional as F
+import tenora_ops
+from tenora_ops.samples import Sample
 
 pytestmark = pytest.mark.oracle
 
@@ -81,7 +85,7 @@ def test_likes_of_what_is_no_tensor(name: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "uint8"])
-@pytest.mark.parametrize("name", ["silu", "rrelu"])
+@pytest.mark.parametrize("name", ["silu", "rrelu", "relu"])
 def test_activations_of_whole_numbers(name: str, dtype: str, backend: str) -> None:
     def answer(module: Any) -> str:
         try:
@@ -92,3 +96,33 @@ def test_activations_of_whole_numbers(name: str, dtype: str, backend: str) -> No
             return ".refused"
 
     assert answer(tenora).split(".")[1] == answer(torch).split(".")[1]
+
+
+def casts(sample: Sample) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """All arrays, or the first one alone, as each other kind of numbers."""
+    first = edges.arrays_of(sample)[0]
+
+    def to(dtype: str, all_of_them: bool) -> Callable[[np.ndarray], np.ndarray]:
+        def change(a: np.ndarray) -> np.ndarray:
+            if not all_of_them and a is not first:
+                return a
+            return (a if dtype == "complex64" else a.real).astype(dtype)
+
+        return change
+
+    return [to(d, every) for d in ("bool", "uint8", "int64", "complex64") for every in (True, False)]
+
+
+@pytest.mark.parametrize("name", [r.name for r in tenora_ops.records()])
+def test_no_dtype_ends_in_a_text_for_authors(name: str, backend: str) -> None:
+    """Whatever dtypes an op is called with, its error is not that its record is wrong."""
+    record = tenora_ops.record(name)
+    dtype = "float32" if "float32" in record.dtypes else record.dtypes[0]
+    for sample in op_cases.samples_of(name, dtype)[:2]:
+        if not edges.arrays_of(sample) or sum(a.size for a in edges.arrays_of(sample)) > 60:
+            continue
+        for change in casts(sample):
+            try:
+                op_cases.call(record, edges.mapped(sample, change))
+            except Exception as error:
+                assert "op's record" not in str(error), f"{name}({sample}): {error}"

@@ -164,6 +164,13 @@ void promote_real(Infer& c) {
     finish(c, d, d);
 }
 
+// Of real numbers; bool is none here, as in PyTorch.
+void promote_real_number(Infer& c) {
+    promote_real(c);
+    if (c.result == DType::Bool)
+        refuse_dtype(c, DType::Bool, "a number type", "Cast with .to(tenora.float32).");
+}
+
 // The larger, the smaller, what lies between: one of the operands.
 void promote_bounds(Infer& c) {
     promote_real(c);
@@ -181,6 +188,12 @@ void promote_integral(Infer& c) {
     DType d = promoted(c);
     if (is_differentiable(d)) refuse_dtype(c, d, "bool or an integer type", "Cast with .to(tenora.int64).");
     finish(c, d, d);
+}
+
+void promote_whole(Infer& c) {
+    promote_integral(c);
+    if (c.result == DType::Bool)
+        refuse_dtype(c, DType::Bool, "an integer type", "Cast with .to(tenora.int64).");
 }
 
 void div_rule(Infer& c) {
@@ -251,6 +264,13 @@ void like_first(Infer& c) {
         if (t && t->dtype != d && (t->dtype == DType::Bool || t->dtype == DType::I64))
             c.cast_mask &= ~operand_bit(i);
     }
+}
+
+// The first operand's, beside class numbers.
+void float_first(Infer& c) {
+    same_rule(c);
+    if (!is_differentiable(c.result) || is_complex(c.result))
+        refuse_dtype(c, c.result, "a floating type", "Cast with .to(tenora.float32).");
 }
 
 void bool_rule(Infer& c) {
@@ -401,8 +421,10 @@ const RuleName table[] = {
     {"promote_quotient", promote_quotient},
     {"promote_bool", promote_bool},
     {"promote_integral", promote_integral},
+    {"promote_whole", promote_whole},
     {"promote_float_real", promote_float_real},
     {"promote_real", promote_real},
+    {"promote_real_number", promote_real_number},
     {"promote_bounds", promote_bounds},
     {"promote_bool_real", promote_bool_real},
     {"div", div_rule},
@@ -417,6 +439,7 @@ const RuleName table[] = {
     {"promote_modulus", promote_modulus},
     {"float_real", float_real},
     {"like_first", like_first},
+    {"float_first", float_first},
     {"bool", bool_rule},
     {"index", index_rule},
     {"value_index", value_index},

@@ -33,7 +33,7 @@ from tenora_ops.samples import (
 relu = op(
     "relu(input: Tensor) -> Tensor",
     family=UNARY,
-    dtype="promote_real",
+    dtype="promote_real_number",
     dtypes=ORDERED_NUMBERS,
     domain=NONZERO,
     composite=lambda x: ops.maximum(x, 0),
@@ -49,7 +49,7 @@ relu = op(
 threshold_backward = op(
     "threshold_backward(grad: Tensor, input: Tensor) -> Tensor",
     family=BINARY,
-    dtype="promote_real",
+    dtype="promote_real_number",
     dtypes=REALS,
     domain=DISTINCT,
     samples=lambda draw: [

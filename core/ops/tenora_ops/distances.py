@@ -37,7 +37,7 @@ def stacks(draw: Draw) -> Iterable[Sample]:
 
 
 ROWS = Family(
-    "vectors", "promote_float_real", "", "plain", stacks, ("float32", "float64"), tolerance="statistics"
+    "vectors", "float_same_real", "", "plain", stacks, ("float32", "float64"), tolerance="statistics"
 )
 
 

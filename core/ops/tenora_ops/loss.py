@@ -172,7 +172,7 @@ NLL = (
 nll_loss = op(
     f"nll_loss({NLL}) -> Tensor",
     family=LOSS,
-    dtype="same",
+    dtype="float_first",
     shape="nll_loss",
     samples=classes,
     composite=_nll_loss,

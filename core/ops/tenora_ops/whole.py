@@ -134,6 +134,7 @@ def _shift_right(a: Any, b: Any) -> Any:
 bitwise_left_shift = op(
     "bitwise_left_shift(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
     family=INTEGRAL,
+    dtype="promote_whole",
     samples=shifts,
     composite=lambda a, b: a * ops.pow(2, spread(b, a)),
     differentiable=False,
@@ -148,6 +149,7 @@ bitwise_left_shift = op(
 bitwise_right_shift = op(
     "bitwise_right_shift(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
     family=INTEGRAL,
+    dtype="promote_whole",
     samples=shifts,
     composite=lambda a, b: _shift_right(a, spread(b, a)),
     differentiable=False,
