@@ -240,6 +240,19 @@ void float_same_real(Infer& c) {
                      "Complex numbers have no order; use abs() or real first.");
 }
 
+// The weights of a layer in a half type may all stay in float32, as PyTorch's; the result has the input's
+// dtype.
+void layer_rule(Infer& c) {
+    DType d = first_tensor(c)->dtype;
+    bool half = d == DType::F16 || d == DType::BF16, wide = false, narrow = false;
+    for (size_t i = 0; i < c.in.size(); ++i) {
+        if (!c.in[i].tensor || c.in[i].tensor == first_tensor(c)) continue;
+        (c.in[i].tensor->dtype == DType::F32 ? wide : narrow) = true;
+    }
+    if (!half || !wide || narrow) return float_same_real(c);
+    finish(c, DType::F32, d);
+}
+
 void gelu(Infer& c) {
     float_same_real(c);
     std::string_view name = string_attr(c);
@@ -440,6 +453,7 @@ const RuleName table[] = {
     {"float_real", float_real},
     {"like_first", like_first},
     {"float_first", float_first},
+    {"layer", layer_rule},
     {"bool", bool_rule},
     {"index", index_rule},
     {"value_index", value_index},

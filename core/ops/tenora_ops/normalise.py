@@ -200,7 +200,7 @@ layer_norm = op(
     "layer_norm(input: Tensor, normalized_shape: int[], weight: Tensor? = None, bias: Tensor? = None, "
     "eps: float = 1e-05) -> Tensor",
     family=ALONG,
-    dtype="float_same_real",
+    dtype="layer",
     shape="layer_norm",
     tolerance="statistics",
     composite=_layer_norm,
