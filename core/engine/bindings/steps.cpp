@@ -131,28 +131,49 @@ PyObject* run_step(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
     });
 }
 
-// One more in the number of steps that a tensor holds, where that is a plain write and the result a number of
-// steps: NaN elsewhere. Counting by an op would take longer than the step of a small parameter.
-template <class T>
-double count_in_place(Tensor* t) {
-    T* data = static_cast<T*>(t->dl.data);
-    T next = *data + T(1);
-    if (!(std::fabs(next) < T(9e15) && next == std::floor(next))) return NAN;
-    *data = next;
-    if (!t->inference) t->storage->version.fetch_add(1, std::memory_order_release);
-    return double(next);
-}
-
-double count_in_place(PyObject* o) {
-    if (!o || !is_tensor(o)) return NAN;
+// A tensor of one floating element that the host may write where it stands. Numbers of a state are kept by
+// plain writes: an op would take longer than the step of a small parameter.
+Tensor* number_in_place(PyObject* o) {
+    if (!o || !is_tensor(o)) return nullptr;
     Tensor* t = impl_of(o);
     const Space& memory = space(t->device);
-    if (t->numel != 1 || !t->storage || t->storage->read_only || !memory.host_accessible() ||
-        !memory.host_order())
-        return NAN;
-    if (t->dtype == DType::F32) return count_in_place<float>(t);
-    if (t->dtype == DType::F64) return count_in_place<double>(t);
-    return NAN;
+    bool plain = t->numel == 1 && t->storage && !t->storage->read_only && memory.host_accessible() &&
+                 memory.host_order() && (t->dtype == DType::F32 || t->dtype == DType::F64);
+    return plain ? t : nullptr;
+}
+
+double read_number(const Tensor* t) {
+    return t->dtype == DType::F32 ? double(*static_cast<float*>(t->dl.data))
+                                  : *static_cast<double*>(t->dl.data);
+}
+
+void write_number(Tensor* t, double value) {
+    if (t->dtype == DType::F32)
+        *static_cast<float*>(t->dl.data) = float(value);
+    else
+        *static_cast<double*>(t->dl.data) = value;
+    if (!t->inference) t->storage->version.fetch_add(1, std::memory_order_release);
+}
+
+// The number of steps, one more than before; NaN, and nothing written, where that is none.
+double count_in_place(PyObject* o) {
+    Tensor* t = number_in_place(o);
+    if (!t) return NAN;
+    double next = read_number(t) + 1;
+    if (t->dtype == DType::F32) next = float(next);
+    if (!(std::fabs(next) < 9e15 && next == std::floor(next))) return NAN;
+    write_number(t, next);
+    return next;
+}
+
+PyObject* put_number(PyObject*, PyObject* const* args, Py_ssize_t n_args) {
+    return guarded([&]() -> PyObject* {
+        if (n_args != 2 || !PyFloat_Check(args[1]))
+            raise(PyExc_TypeError, "put_number expects (tensor, float)");
+        Tensor* t = number_in_place(args[0]);
+        if (t) write_number(t, PyFloat_AS_DOUBLE(args[1]));
+        return new_bool(t != nullptr);
+    });
 }
 
 PyObject* count_steps(PyObject*, PyObject* states) {
@@ -181,6 +202,10 @@ PyMethodDef methods[] = {
      "count_steps(states) -> list: adds one to the tensor 'step' of each state and gives the new numbers, "
      "None where "
      "it is not one whole number in host memory; nothing is counted there."},
+    {"put_number", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(put_number)), METH_FASTCALL,
+     "put_number(tensor, value) -> bool: writes a number into a tensor of one float32 or float64 in host "
+     "memory; False, "
+     "and nothing is written, for any other."},
     {"run_step", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(run_step)), METH_FASTCALL,
      "run_step(op, params, states, names, grads, hyper) -> bool: one fused optimizer step in place, False "
      "without a kernel."},

@@ -8,7 +8,7 @@ from tenora_engine import Tensor
 
 from .checks import check_numbers, check_options
 from .optimizer import Optimizer, Params, decay, number, scalar
-from .states import Group, State, held, numbered
+from .states import Group, State, held, numbered, put
 
 
 class ASGD(Optimizer):
@@ -67,7 +67,7 @@ class ASGD(Optimizer):
                 rate, weight = lr / (1 + lambd * lr * step) ** alpha, 1 / max(1, step - t0)
                 following[step] = rate, weight
             for kept, value in zip((eta, mu), following[step], strict=True):
-                kept.fill_(value)
+                put(kept, value)
             return *now, now[1] != 1
 
         hyper = [lambd, decay(group), group["maximize"]]

@@ -7,7 +7,7 @@ from tenora_ops.steps import nadam_momentum
 
 from .checks import check_betas, check_options
 from .optimizer import Optimizer, Params, decay, number, scalar
-from .states import Group, State, held, numbered
+from .states import Group, State, held, numbered, put
 
 
 class NAdam(Optimizer):
@@ -61,7 +61,8 @@ class NAdam(Optimizer):
         fading = group["momentum_decay"]
 
         def own(state: State, step: int) -> tuple[float, int]:
-            product = numbered(self, state, "mu_product").mul_(nadam_momentum(beta1, fading, step))
+            product = numbered(self, state, "mu_product")
+            put(product, scalar(product) * nadam_momentum(beta1, fading, step))
             return scalar(product), step
 
         hyper = [number(group["lr"]), beta1, beta2, group["eps"], decay(group)]

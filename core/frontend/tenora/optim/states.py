@@ -74,6 +74,12 @@ def numbered(optimizer: object, state: State, name: str) -> Tensor:
     return value
 
 
+def put(kept: Tensor, value: float) -> None:
+    """Sets a number of a state."""
+    if not _engine.put_number(kept, value):
+        kept.fill_(value)
+
+
 def filled(parameter: Tensor, value: float) -> Tensor:
     """A tensor like the parameter, full of a number: both parts of complex ones, which step by themselves."""
     result = tenora_ops.zeros_like(parameter)
