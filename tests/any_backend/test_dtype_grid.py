@@ -58,7 +58,7 @@ LISTED: dict[tuple[str, str], str] = {
     **each(["normal_mean", "normal_std"], KERNELS, ONLY_EMPTY),
     **each(["bernoulli_p"], COMPLEX, ONLY_EMPTY),
     **each(
-        ["bernoulli", "index_reduce", "searchsorted", "bucketize", "soft_margin_loss"],
+        ["bernoulli", "searchsorted", "bucketize", "soft_margin_loss"],
         COMPLEX,
         NO_ORDER,
     ),
@@ -79,11 +79,6 @@ LISTED: dict[tuple[str, str], str] = {
         [d for d in ALL if d not in ("bool", *COMPLEX)],
         ONLY_EMPTY,
     ),
-    **each(
-        ["scatter_complex", "scatter_combined_complex"],
-        ["bool"],
-        "PyTorch makes a truth of a complex number, though it makes no real number of it",
-    ),
     **each(["view_as_complex", "complex"], ["float16"], "there is no complex number of two float16"),
     **each(
         ["interpolate", "upsample", "upsample_bilinear"],
@@ -91,7 +86,7 @@ LISTED: dict[tuple[str, str], str] = {
         "PyTorch rounds uint8 after each dim, here once",
     ),
     **each(
-        ["dropout", "alpha_dropout", "feature_alpha_dropout"],
+        ["dropout"],
         WHOLE,
         "whole numbers times a probability are floating",
     ),

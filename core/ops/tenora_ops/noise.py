@@ -70,7 +70,7 @@ def _alpha(op_name: str, x: Any, p: float, training: bool, whole_channels: bool)
         return x
     kept = _kept(op_name, x, p, whole_channels)
     if p == 1.0:
-        return x * 0
+        return x * ops.zeros((), dtype=x.dtype, device=x.device)  # bool stays bool, NaN stays NaN
     scale = 1.0 / math.sqrt(max(1.0 - p, 2.0**-24) * (1.0 + p * FLOOR**2))
     return ops.where(kept, x, x * 0 + FLOOR) * scale - scale * FLOOR * p
 
