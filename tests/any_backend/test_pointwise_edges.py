@@ -50,7 +50,7 @@ ORACLE = FATAL | set(parity.DIFFERS)
 DEGREES = {r.name for r in tenora_ops.records() if "_polynomial_" in r.name}
 #: Shape rules of pointwise records, and the records that have them without being so.
 RULES = ("same", "broadcast")
-ROWS = {"batch_norm_train", "batch_norm_eval", "normalize"}
+ROWS = {"standardise", "standardise_backward", "batch_norm_eval", "normalize"}
 #: Pointwise by accident: another argument belongs to a channel, a dim, or a size.
 ACCIDENTS = {"prelu", "chain_matmul", "broadcast_to"}
 

@@ -110,7 +110,7 @@ def test_nobody_is_sent_to_another_backend_where_none_helps(call: Callable[[Any]
     assert "another backend" not in text and "cast to one of" in text and "float64" in text
 
 
-@pytest.mark.parametrize("name", ["save", "func", "jit", "finfo", "fx", "hub", "vmap"])
+@pytest.mark.parametrize("name", ["save", "func", "jit", "fx", "hub", "vmap"])
 def test_another_word_is_no_typo(name: str) -> None:
     assert did_you_mean(name, [known for known in dir(tenora) if known != name]) == ""
 
