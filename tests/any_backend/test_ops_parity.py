@@ -99,7 +99,10 @@ CANCELLING: dict[str, tuple[float, str]] = {
     "gelu": (24.0, "(2 - x^2) times a density, near its zero"),
 }
 #: Second gradients that are zero in some samples: both sides hold the rounding of terms that cancel, alone.
-VANISHING = {"scatter_reduce": "a product of one factor, or a self that is left out"}
+VANISHING = {
+    "scatter_reduce": "a product of one factor, or a self that is left out",
+    "corrcoef": "the correlation of one variable with itself is 1",
+}
 #: Results whose order among equal elements PyTorch leaves open.
 TIES = {("topk", 1)}
 SECOND = 64  # elements up to which second gradients are compared
