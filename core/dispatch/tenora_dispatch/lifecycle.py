@@ -241,8 +241,10 @@ class BackendTable:
         parts[0] += did_you_mean(name, [row.name for row in rows])
         if broken:
             parts.append(f"Installed but out: {'; '.join(broken)}.")
+        # With a placeholder: whatever was mistyped may be the name of anyone's package.
         parts.append(
-            "`tenora backends` lists what is installed; another backend is a distribution of its own."
+            "`tenora backends` lists what is installed; another backend is a distribution of its own: "
+            "`pip install DISTRIBUTION`."
         )
         return BackendNotFoundError(" ".join(parts), backend=name)
 

@@ -143,15 +143,12 @@ Tensor* number_in_place(PyObject* o) {
 }
 
 double read_number(const Tensor* t) {
-    return t->dtype == DType::F32 ? double(*static_cast<float*>(t->dl.data))
-                                  : *static_cast<double*>(t->dl.data);
+    PyRef value = own(element_object(t->dl.data, t->dtype));
+    return PyFloat_AS_DOUBLE(value.get());
 }
 
 void write_number(Tensor* t, double value) {
-    if (t->dtype == DType::F32)
-        *static_cast<float*>(t->dl.data) = float(value);
-    else
-        *static_cast<double*>(t->dl.data) = value;
+    write_element(t->dl.data, t->dtype, Scalar::from_float(value));
     if (!t->inference) t->storage->version.fetch_add(1, std::memory_order_release);
 }
 

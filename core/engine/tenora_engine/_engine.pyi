@@ -1,4 +1,4 @@
-# Types of the native module. Written by hand; `tests/core/test_engine_surface.py` checks that no public name is missing.
+# Types of the native module, written by hand. `tests/core/test_engine_surface.py` checks that no name is missing.
 # Methods of Tensor that come from op records are in the generated stubs of tenora.
 
 import builtins
