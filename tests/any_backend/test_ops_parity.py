@@ -100,7 +100,9 @@ CANCELLING: dict[str, tuple[float, str]] = {
 }
 #: Second gradients that are zero in some samples: both sides hold the rounding of terms that cancel, alone.
 VANISHING = {
-    "scatter_reduce": "a product of one factor, or a self that is left out",
+    **dict.fromkeys(
+        ("scatter_reduce", "index_reduce"), "a product of one factor, or a self that is left out"
+    ),
     "corrcoef": "the correlation of one variable with itself is 1",
 }
 #: Results whose order among equal elements PyTorch leaves open.
