@@ -65,7 +65,7 @@ EXAMPLES: dict[str, Callable[[Arguments], tuple[Any, ...]]] = {
     "from_dlpack": lambda draw: (draw.tensor().detach(),),
     "index_put": lambda draw: (api.zeros(3, 2), [api.tensor([0, -1])], draw.tensor(), draw.chance(0.5)),
     "index_put_": lambda draw: (api.zeros(3, 2), [api.tensor([0, -1])], api.ones(2), draw.chance(0.5)),
-    "promote_types": lambda draw: (draw.dtype(), draw.dtype()),
+    **dict.fromkeys(("promote_types", "can_cast"), lambda draw: (draw.dtype(), draw.dtype())),
     "multi_head_attention_forward": lambda draw: (
         *(api.ones(3, 2, 4, requires_grad=True) for _ in range(3)),
         *(4, 2, api.ones(12, 4), api.zeros(12), None, None, False, 0.1, api.ones(4, 4), None),
