@@ -88,3 +88,20 @@ def test_gradients_that_are_not_dense_take_the_kernel() -> None:
             optimizer.step()
     kernels = [event["op"] for event in recorded.events if event["kind"].lower() == "kernel"]
     assert kernels[-1] == "adamax_update" and len(kernels) <= 2
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "mean"),
+    [("Adam", {}, "exp_avg"), ("SGD", {"lr": 0.1, "momentum": 0.9}, "momentum_buffer")],
+)
+def test_a_mean_that_only_fades_ends_at_zero(method: str, options: dict[str, float], mean: str) -> None:
+    """A dead unit's stayed at the smallest subnormal number, which some processors take a hundred cycles for."""
+    with tenora.use_backend("cpu_mkl"):
+        weight = tenora.ones(4, requires_grad=True)
+        optimizer = getattr(tenora.optim, method)([weight], **options)
+        weight.grad = tenora.ones(4)
+        optimizer.step()
+        weight.grad = tenora.zeros(4)
+        for _ in range(1200):
+            optimizer.step()
+    assert optimizer.state[weight][mean].tolist() == [0.0] * 4

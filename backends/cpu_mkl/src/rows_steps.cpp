@@ -4,6 +4,7 @@
 // (RMSprop), Duchi et al. 2011 (Adagrad), Zeiler 2012 (Adadelta), Dozat 2016 (NAdam), Liu et al. 2020
 // (RAdam), Polyak and Juditsky 1992 (averaging), Riedmiller and Braun 1993 (Rprop).
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "step_settings.h"
@@ -26,6 +27,13 @@ struct Direction {
 template <class T>
 T larger(T a, T b) {
     return (a > b) | (a != a) ? a : b;
+}
+
+// A running mean that only fades, as a dead unit's, would stay at the smallest subnormal for ever, and some
+// processors take a hundred cycles for each of those: it ends at zero, which no parameter can tell from it.
+template <class T>
+T faded(T mean) {
+    return std::abs(mean) < std::numeric_limits<T>::min() ? T(0) : mean;
 }
 
 template <class T>
@@ -55,7 +63,7 @@ struct SgdMomentum {
           first(s.first),
           look_ahead(s.nesterov) {}
     void operator()(T& p, T& buffer, T g) const {
-        const T d = direction(p, g), old = first ? T(0) : buffer, next = keep * old + take * d;
+        const T d = direction(p, g), old = first ? T(0) : buffer, next = faded(keep * old + take * d);
         buffer = next;
         p -= lr * ((look_ahead ? d : T(0)) + along * next);
     }
@@ -73,7 +81,7 @@ struct Moments {
           take2(static_cast<T>(1.0 - s.beta2)),
           eps(static_cast<T>(s.eps)),
           shrink(static_cast<T>(s.shrink)) {}
-    T first(T m, T d) const { return m + (d - m) * take1; }
+    T first(T m, T d) const { return faded(m + (d - m) * take1); }
     T second(T v, T d) const { return v * keep2 + d * d * take2; }
 };
 
