@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -19,6 +20,15 @@ Call = Callable[[Any], Any]
 
 def _scores(m: Any) -> Any:
     return m.log_softmax((m.arange(24).reshape(4, 2, 3) % 5) * 0.7, 2)
+
+
+def _reduced(name: str, make: Call, dim: Any, keep: bool, m: Any) -> Any:
+    return getattr(m, name)(make(m), dim=dim, keepdim=keep)
+
+
+def _complex_means(own: bool, m: Any) -> Any:
+    target, source = m.tensor([5j, -3.0, 2.0, 7.0]), m.tensor([1, 2, -7, 4j, 1])
+    return m.scatter_reduce(target, 0, m.tensor([0, 0, 1, 0, 3]), source, "mean", include_self=own)
 
 
 def _ctc_gradient(lengths: list[int], labels: list[int]) -> Call:
@@ -55,9 +65,7 @@ def _each_dim(name: str) -> dict[str, Call]:
     }
     dims: list[Any] = [(), [], (0, 0), (0, -1), 0]
     return {
-        f"{name} of {what}, dim={dim}, keepdim={keep}": (
-            lambda m, make=make, dim=dim, keep=keep: getattr(m, name)(make(m), dim=dim, keepdim=keep)  # type: ignore[misc]
-        )
+        f"{name} of {what}, dim={dim}, keepdim={keep}": (partial(_reduced, name, make, dim, keep))
         for what, make in inputs.items()
         for dim in dims
         for keep in (False, True)
@@ -92,16 +100,7 @@ CALLS: dict[str, Call] = {
     "bucketize of floats among ints": lambda m: m.bucketize(m.tensor([2.5]), m.tensor([1, 2, 3])),
     "bucketize of a float among ints": lambda m: m.bucketize(2.5, m.tensor([1, 2, 3])),
     **{
-        f"scatter_reduce to complex means, include_self={own}": (
-            lambda m, own=own: m.scatter_reduce(  # type: ignore[misc]
-                m.tensor([5j, -3.0, 2.0, 7.0]),
-                0,
-                m.tensor([0, 0, 1, 0, 3]),
-                m.tensor([1, 2, -7, 4j, 1]),
-                "mean",
-                include_self=own,
-            )
-        )
+        f"scatter_reduce to complex means, include_self={own}": (partial(_complex_means, own))
         for own in (True, False)
     },
     **{

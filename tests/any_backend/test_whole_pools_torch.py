@@ -47,6 +47,10 @@ ROUNDED = ("interpolate2d bilinear", "interpolate2d bicubic")
 Call = Callable[[Any, Any], Any]
 
 
+def _resized(mode: str) -> Call:
+    return lambda f, x: f.interpolate(x, scale_factor=2, mode=mode)
+
+
 def _pools() -> dict[str, tuple[Call, int]]:
     calls: dict[str, tuple[Call, int]] = {}
     for n in DIMS:
@@ -67,10 +71,7 @@ def _pools() -> dict[str, tuple[Call, int]]:
             *(["bicubic"] * (n == 2)),
             "area",
         ):
-            calls[f"interpolate{n}d {mode}"] = (
-                lambda f, x, mode=mode: f.interpolate(x, scale_factor=2, mode=mode),  # type: ignore[misc]
-                n,
-            )
+            calls[f"interpolate{n}d {mode}"] = (_resized(mode), n)
     return calls
 
 

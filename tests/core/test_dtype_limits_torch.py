@@ -83,9 +83,13 @@ def test_casts_and_promotion_of_all_pairs() -> None:
             assert str(tenora.promote_types(*pair)).split(".")[-1] == str(theirs).split(".")[-1]
 
 
+def _of_dtype(value: Any, name: str) -> Callable[[Any], Any]:
+    return lambda m: m.tensor(value).to(getattr(m, name))
+
+
 VALUES: dict[str, Callable[[Any], Any]] = {
-    **{name: (lambda m, name=name: m.ones(2).to(getattr(m, name))) for name in ALL},  # type: ignore[misc]
-    **{f"{name} 0-d": (lambda m, name=name: m.tensor(1).to(getattr(m, name))) for name in ALL},  # type: ignore[misc]
+    **{name: _of_dtype([1.0, 1.0], name) for name in ALL},
+    **{f"{name} 0-d": _of_dtype(1, name) for name in ALL},
     "True": lambda m: True,
     "2": lambda m: 2,
     "2.5": lambda m: 2.5,

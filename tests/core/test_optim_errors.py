@@ -193,8 +193,9 @@ def test_a_length_of_0_is_told_by_the_first_step(name: str) -> None:
 
 
 def test_a_metric_that_is_no_number_is_told() -> None:
+    wrong: Any = "x"
     with pytest.raises(TypeError, match=r"^\[ReduceLROnPlateau\] metrics: got 'x', expected a number"):
-        lr_scheduler.ReduceLROnPlateau(sgd()).step("x")  # type: ignore[arg-type]
+        lr_scheduler.ReduceLROnPlateau(sgd()).step(wrong)
 
 
 def test_states_of_something_else_are_told() -> None:

@@ -324,9 +324,9 @@ def call_formula(
 
 
 def _cast(gradient: Tensor | None, operand: Tensor | None) -> Tensor | None:
-    if gradient is None or operand is None or gradient.dtype == operand.dtype:
-        return gradient
-    return ops.sum_to(gradient, operand)  # type: ignore[no-any-return]
+    if gradient is not None and operand is not None and gradient.dtype != operand.dtype:
+        gradient = ops.sum_to(gradient, operand)
+    return gradient
 
 
 def install() -> None:
