@@ -31,7 +31,7 @@ def _reduced(op: str, losses: Tensor, reduction: str, weight: Tensor | None = No
     return total if weight is None or reduction == "sum" else total / tenora_ops.sum(weight)
 
 
-def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
+def legacy_reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
     """The reduction that PyTorch's two older arguments stand for, where either is given."""
     if size_average is None and reduce is None:
         return reduction
@@ -40,7 +40,7 @@ def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -
     return "sum" if size_average is not None and not size_average else "mean"
 
 
-def _need_tensors(op: str, **given: object) -> None:
+def need_tensors(op: str, **given: object) -> None:
     """TypeError that names the argument which is no tensor."""
     for name, value in given.items():
         if not isinstance(value, Tensor):
@@ -54,11 +54,11 @@ def _other_size(op: str, input: Tensor, target: Tensor) -> bool:
     try:
         return bool(target.shape != input.shape)
     except AttributeError:
-        _need_tensors(op, input=input, target=target)
+        need_tensors(op, input=input, target=target)
         raise
 
 
-def _warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
+def warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
     if _other_size(op, input, target):
         warnings.warn(
             f"[{op}] target has another size than input: got {list(target.shape)} and {list(input.shape)}, "
@@ -94,8 +94,8 @@ def mse_loss(
     >>> mse_loss(tenora.tensor([1.0, 3.0]), tenora.tensor([1.0, 1.0])).item()
     2.0
     """
-    reduction = _reduction(size_average, reduce, reduction)
-    _warn_of_broadcasting("mse_loss", input, target)
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    warn_of_broadcasting("mse_loss", input, target)
     if (target.dtype == bool_) != (input.dtype == bool_):
         input, target = _counted(input), _counted(target)
     if weight is None:
@@ -122,8 +122,8 @@ def l1_loss(
     >>> l1_loss(x, y).item(), l1_loss(x, y, reduction="none").tolist()
     (1.0, [0.0, 2.0])
     """
-    reduction = _reduction(size_average, reduce, reduction)
-    _warn_of_broadcasting("l1_loss", input, target)
+    reduction = legacy_reduction(size_average, reduce, reduction)
+    warn_of_broadcasting("l1_loss", input, target)
     if weight is None and (input.is_complex() or target.is_complex()):
         return _reduced("l1_loss", tenora_ops.abs(input - target), reduction)
     if weight is None:
@@ -151,7 +151,7 @@ def huber_loss(
         raise errors.OperationError(
             f"[huber_loss] delta: got {delta}, expected more than 0. Choose a positive number."
         )
-    _warn_of_broadcasting("huber_loss", input, target)
+    warn_of_broadcasting("huber_loss", input, target)
     if weight is None:
         return tenora_ops.huber_loss(input, target, reduction, delta)
     losses = tenora_ops.huber_loss(input, target, "none", delta)
@@ -175,12 +175,12 @@ def smooth_l1_loss(
     >>> smooth_l1_loss(tenora.tensor([1.0, 3.0]), tenora.zeros(2), reduction="none", beta=2.0).tolist()
     [0.25, 2.0]
     """
-    reduction = _reduction(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     if beta < 0:
         raise errors.OperationError(
             f"[smooth_l1_loss] beta: got {beta}, expected 0 or more. Choose another number."
         )
-    _warn_of_broadcasting("smooth_l1_loss", input, target)
+    warn_of_broadcasting("smooth_l1_loss", input, target)
     if beta == 0:
         return tenora_ops.l1_loss(input, target, reduction)
     return tenora_ops.smooth_l1_loss(input, target, reduction, beta)
@@ -223,7 +223,7 @@ def binary_cross_entropy(
     >>> round(binary_cross_entropy(tenora.tensor([0.5, 0.5]), tenora.tensor([1.0, 0.0])).item(), 4)
     0.6931
     """
-    reduction = _reduction(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     _check_sizes("binary_cross_entropy", input, target)
     if target.dtype != input.dtype:
         raise errors.OperationError(
@@ -260,7 +260,7 @@ def binary_cross_entropy_with_logits(
     >>> round(binary_cross_entropy_with_logits(tenora.zeros(2), tenora.ones(2)).item(), 4)
     0.6931
     """
-    reduction = _reduction(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     _check_sizes("binary_cross_entropy_with_logits", input, target)
     return tenora_ops.binary_cross_entropy_with_logits(input, target, weight, reduction, pos_weight)
 
@@ -284,7 +284,7 @@ def kl_div(
     >>> round(kl_div(p.log(), q, reduction="batchmean").item(), 4)
     0.1308
     """
-    reduction = _reduction(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     if reduction != "batchmean":
         return tenora_ops.kl_div(input, target, reduction, log_target=log_target)
     total = tenora_ops.kl_div(input, target, "sum", log_target=log_target)
@@ -350,7 +350,7 @@ def triplet_margin_loss(
     >>> round(triplet_margin_loss(anchor, near, far).item(), 4)
     1.5
     """
-    reduction = _reduction(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     if margin <= 0:
         raise errors.ArgumentValueError(
             f"[triplet_margin_loss] margin: got {margin}, expected more than 0. Choose a positive number."
@@ -418,10 +418,10 @@ def multi_margin_loss(
     >>> round(multi_margin_loss(tenora.tensor([[0.5, 0.25, 1.0]]), tenora.tensor([2])).item(), 4)
     0.25
     """
-    reduction = _reduction(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     if p not in (1, 2):
         raise errors.ArgumentValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
-    _need_tensors("multi_margin_loss", input=input, target=target)
+    need_tensors("multi_margin_loss", input=input, target=target)
     if isinstance(weight, Tensor) and weight.shape != input.shape[-1:]:
         raise errors.OperationError(
             f"[multi_margin_loss] weight: got shape {list(weight.shape)}, expected {list(input.shape[-1:])}. "
@@ -463,7 +463,7 @@ def ctc_loss(
     0.2877
     """
     frames, labels = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
-    _need_tensors("ctc_loss", log_probs=log_probs, targets=targets)
+    need_tensors("ctc_loss", log_probs=log_probs, targets=targets)
     return tenora_ops.ctc_loss(log_probs, targets, frames, labels, blank, reduction, zero_infinity)
 
 
@@ -491,9 +491,9 @@ def nll_loss(
     2.5
     """
     if size_average is not None or reduce is not None:
-        reduction = _reduction(size_average, reduce, reduction)
+        reduction = legacy_reduction(size_average, reduce, reduction)
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
-        _need_tensors("nll_loss", input=input, target=target)
+        need_tensors("nll_loss", input=input, target=target)
     return tenora_ops.nll_loss(input, _class_numbers(input, target), weight, ignore_index, reduction)
 
 
@@ -520,13 +520,13 @@ def cross_entropy(
     1.0986
     """
     if size_average is not None or reduce is not None:
-        reduction = _reduction(size_average, reduce, reduction)
+        reduction = legacy_reduction(size_average, reduce, reduction)
     if not 0 <= label_smoothing <= 1:
         raise errors.OperationError(
             f"[cross_entropy] label_smoothing: got {label_smoothing}, expected 0 to 1. Choose a share of 1."
         )
     if not (isinstance(input, Tensor) and isinstance(target, Tensor)):
-        _need_tensors("cross_entropy", input=input, target=target)
+        need_tensors("cross_entropy", input=input, target=target)
     if target.dtype.is_floating_point:
         if ignore_index >= 0:
             raise errors.OperationError(

@@ -6,8 +6,7 @@ import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .functional_loss import _need_tensors as need_tensors
-from .functional_loss import _reduction as reduction_of
+from .functional_loss import legacy_reduction, need_tensors
 
 
 def poisson_nll_loss(
@@ -29,7 +28,7 @@ def poisson_nll_loss(
     >>> poisson_nll_loss(tenora.zeros(3), tenora.ones(3)).item()
     1.0
     """
-    reduction = reduction_of(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     return tenora_ops.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduction)
 
 
@@ -50,7 +49,7 @@ def hinge_embedding_loss(
     >>> hinge_embedding_loss(tenora.tensor([0.5, 0.5]), tenora.tensor([1.0, -1.0]), 2.0).item()
     1.0
     """
-    reduction = reduction_of(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     return tenora_ops.hinge_embedding_loss(input, target, margin, reduction=reduction)
 
 
@@ -70,7 +69,7 @@ def soft_margin_loss(
     >>> round(soft_margin_loss(tenora.zeros(2), tenora.tensor([1.0, -1.0])).item(), 4)
     0.6931
     """
-    reduction = reduction_of(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     return tenora_ops.soft_margin_loss(input, target, reduction=reduction)
 
 
@@ -92,7 +91,7 @@ def margin_ranking_loss(
     >>> margin_ranking_loss(tenora.ones(2), tenora.zeros(2), tenora.tensor([1.0, -1.0])).item()
     0.5
     """
-    reduction = reduction_of(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     need_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
     ranks = (input1.ndim, input2.ndim, target.ndim)
     if len(set(ranks)) > 1:
@@ -121,7 +120,7 @@ def cosine_embedding_loss(
     >>> cosine_embedding_loss(x, y, tenora.tensor([1])).item()
     1.0
     """
-    reduction = reduction_of(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     need_tensors("cosine_embedding_loss", input1=input1, input2=input2, target=target)
     if target.ndim > 1:
         raise errors.OperationError(
@@ -147,7 +146,7 @@ def multilabel_margin_loss(
     >>> multilabel_margin_loss(tenora.zeros(1, 4), tenora.tensor([[2, -1, 0, 0]])).item()
     0.75
     """
-    reduction = reduction_of(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     return tenora_ops.multilabel_margin_loss(input, target, reduction=reduction)
 
 
@@ -168,5 +167,5 @@ def multilabel_soft_margin_loss(
     >>> round(multilabel_soft_margin_loss(tenora.zeros(2, 3), tenora.ones(2, 3)).item(), 4)
     0.6931
     """
-    reduction = reduction_of(size_average, reduce, reduction)
+    reduction = legacy_reduction(size_average, reduce, reduction)
     return tenora_ops.multilabel_soft_margin_loss(input, target, weight, reduction=reduction)

@@ -9,8 +9,7 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor
 
 from . import functional
-from .functional_loss import _reduction as legacy_reduction
-from .functional_loss import _warn_of_broadcasting
+from .functional_loss import legacy_reduction, warn_of_broadcasting
 from .module import Module
 from .module_members import called_to_build
 
@@ -51,7 +50,7 @@ class MSELoss(Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         """The loss of `input` against `target`."""
-        _warn_of_broadcasting("mse_loss", input, target)
+        warn_of_broadcasting("mse_loss", input, target)
         return tenora_ops.mse_loss(input, target, reduction=self.reduction)
 
 
