@@ -208,10 +208,19 @@ void widen_operands(Call& c, std::span<Operand> in) {
     }
 }
 
+// Whether a composite's result is still in what it was computed in, to be rounded once.
+bool still_wide(const Call& c, int i) {
+    const Tensor* t = c.result[i].get();
+    DType result = c.meta[i].dtype;
+    if (!t || t->dtype == result) return false;
+    return is_half(result) ? t->dtype == DType::F32 || t->dtype == c.infer.compute
+                           : is_floating(result) && t->dtype == c.infer.compute;
+}
+
 void narrow_results(Call& c) {
     for (int i = 0; i < c.op.spec.n_out; ++i) {
+        if (!still_wide(c, i)) continue;
         Tensor* t = c.result[i].get();
-        if (!t || t->dtype == c.meta[i].dtype || t->dtype != DType::F32) continue;
         TensorRef narrow = new_tensor(t->shape(), c.meta[i].dtype, t->device);
         copy_into(narrow.get(), t, c.backend);
         c.result[i] = std::move(narrow);
@@ -239,11 +248,8 @@ void widen_recorded(Call& c, std::span<Operand> in) {
 }
 
 void narrow_recorded(Call& c) {
-    for (int i = 0; i < c.op.spec.n_out; ++i) {
-        Tensor* t = c.result[i].get();
-        if (t && t->dtype == DType::F32 && is_half(c.meta[i].dtype))
-            c.result[i] = recorded_cast(t, c.meta[i].dtype);
-    }
+    for (int i = 0; i < c.op.spec.n_out; ++i)
+        if (still_wide(c, i)) c.result[i] = recorded_cast(c.result[i].get(), c.meta[i].dtype);
 }
 
 // A mistake found inside a composite is told under the name that the user called.

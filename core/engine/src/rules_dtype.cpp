@@ -116,6 +116,13 @@ void loss_real(Infer& c) {
     loss_rule(c);
 }
 
+// Of a loss that only compares its target.
+void loss_first(Infer& c) {
+    DType d = first_tensor(c)->dtype;
+    bool whole = !is_differentiable(d) && string_attr(c) == "sum";
+    finish(c, DType::None, whole ? DType::I64 : d);
+}
+
 void promote_no_bool(Infer& c) {
     DType d = promoted(c);
     for (const Operand& o : c.in)
@@ -180,6 +187,49 @@ void promote_bounds(Infer& c) {
 void promote_float_real(Infer& c) {
     DType d = floated(promoted_real(c));
     finish(c, d, d);
+}
+
+// A loss that is computed promoted and kept in the floating dtype of operand i, where it has one.
+void keep_dtype_of(Infer& c, size_t i) {
+    Tensor* t = c.in[i].tensor;
+    if (t && is_floating(t->dtype)) finish(c, promote_or(c.compute, t->dtype), t->dtype);
+}
+
+void loss_like_input(Infer& c) {
+    promote_float_real(c);
+    keep_dtype_of(c, 0);
+}
+
+void loss_like_target(Infer& c) {
+    promote_float(c);
+    keep_dtype_of(c, 1);
+}
+
+// exp and log of whole numbers have the default dtype, which a half type of the target does not lower.
+void loss_poisson(Infer& c) {
+    promote_float(c);
+    Tensor *x = first_tensor(c), *y = c.in[1].tensor;
+    if (!y || is_differentiable(x->dtype) || (y->rank() && !x->rank())) return;
+    DType d = promote_or(default_dtype(), y->dtype);
+    finish(c, d, d);
+}
+
+// Each vector's length is a floating number of its own; the target is only compared.
+void loss_cosine(Infer& c) {
+    promote_float(c);
+    DType d =
+        promote_or(floated(tensor_in(c, 0, "input1")->dtype), floated(tensor_in(c, 1, "input2")->dtype));
+    finish(c, d, d);
+}
+
+// Each distance is a floating number of its own; the last attribute but one says whether there is a third.
+void loss_triplet(Infer& c) {
+    auto distance = [&c](size_t i, size_t j) {
+        return floated(promote_or(tensor_in(c, i, "anchor")->dtype, tensor_in(c, j, "positive")->dtype));
+    };
+    DType d = promote_or(distance(0, 1), distance(0, 2));
+    if (bool_attr(c, c.attr.size() - 2, false)) d = promote_or(d, distance(1, 2));
+    finish(c, d, to_real(d));
 }
 
 void promote_bool_real(Infer& c) { finish(c, promoted_real(c), DType::Bool); }
@@ -428,6 +478,12 @@ const RuleName table[] = {
     {"promote", promote_rule},
     {"loss", loss_rule},
     {"loss_real", loss_real},
+    {"loss_first", loss_first},
+    {"loss_like_input", loss_like_input},
+    {"loss_like_target", loss_like_target},
+    {"loss_poisson", loss_poisson},
+    {"loss_cosine", loss_cosine},
+    {"loss_triplet", loss_triplet},
     {"promote_no_bool", promote_no_bool},
     {"promote_float", promote_float},
     {"promote_tensors", promote_tensors},

@@ -119,7 +119,7 @@ binary_cross_entropy_with_logits = op(
     "binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor? = None, reduction: str = 'mean', "
     "pos_weight: Tensor? = None) -> Tensor",
     family=LOSS,
-    dtype="promote_float",
+    dtype="loss_like_target",
     samples=_logits_samples,
     composite=_logits,
     oracle=_logits_oracle,
@@ -172,7 +172,7 @@ def _huber(x: Any, y: Any, reduction: str, delta: Any) -> Any:
 huber_loss = op(
     "huber_loss(input: Tensor, target: Tensor, reduction: str = 'mean', delta: float = 1.0) -> Tensor",
     family=LOSS,
-    dtype="promote_float_real",
+    dtype="loss_like_input",
     samples=lambda draw: [
         sample(*s.arguments, **s.options, **({"delta": 2.5} if i % 2 else {}))
         for i, s in enumerate(targets(draw))
@@ -214,7 +214,7 @@ poisson_nll_loss = op(
     "poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, *, "
     "eps: float = 1e-08, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="promote_float",
+    dtype="loss_poisson",
     domain=Domain(0.1, 3.0, avoid=(1.0,)),
     samples=lambda draw: [
         sample(*s.arguments, i % 2 == 0, i % 3 == 0, **s.options) for i, s in enumerate(targets(draw))
@@ -275,7 +275,7 @@ gaussian_nll_loss = op(
 hinge_embedding_loss = op(
     "hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, *, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="loss",
+    dtype="loss_first",
     samples=against_signs(0.5),
     composite=lambda x, y, margin, reduction: reduce_loss(
         # full_like: among whole numbers the margin is cut to one

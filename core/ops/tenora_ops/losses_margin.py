@@ -223,6 +223,7 @@ cosine_embedding_loss = op(
     "cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, *, "
     "reduction: str = 'mean') -> Tensor",
     family=ROWS,
+    dtype="loss_cosine",
     shape=rows_left("cosine_embedding_loss", vectors=2),
     samples=_pairs,
     composite=_cosine_embedding,
@@ -270,7 +271,7 @@ triplet_margin_loss = op(
     "triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2.0, "
     "eps: float = 1e-06, swap: bool = False, *, reduction: str = 'mean') -> Tensor",
     family=ROWS,
-    dtype="promote_modulus",
+    dtype="loss_triplet",
     dtypes=REALS + COMPLEX,
     domain=Domain(-2.0, 2.0),
     shape=rows_left("triplet_margin_loss"),

@@ -67,13 +67,21 @@ def warn_of_broadcasting(op: str, input: Tensor, target: Tensor) -> None:
         )
 
 
-def _weighted(op: str, losses: Tensor, input: Tensor, weight: Tensor, reduction: str) -> Tensor:
+def _as_rows(input: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+    """Both as they broadcast where one is 0-d, so that its dtype counts as the other's does, as in PyTorch."""
+    if bool(input.ndim) == bool(target.ndim) or input.dtype == target.dtype:
+        return input, target
+    broadcast: list[Tensor] = tenora_ops.broadcast_tensors(input, target)
+    return broadcast[0], broadcast[1]
+
+
+def _weighted(op: str, losses: Tensor, input: Tensor, weight: Tensor) -> Tensor:
     if weight.shape != input.shape:
         raise errors.ArgumentValueError(
             f"[{op}] weight: got {list(weight.shape)}, expected {list(input.shape)} like input."
             " Expand the weight."
         )
-    return _reduced(op, losses * weight, reduction, weight)
+    return losses * weight
 
 
 def mse_loss(
@@ -98,9 +106,11 @@ def mse_loss(
     warn_of_broadcasting("mse_loss", input, target)
     if (target.dtype == bool_) != (input.dtype == bool_):
         input, target = _counted(input), _counted(target)
+    x, y = _as_rows(input, target)
     if weight is None:
-        return tenora_ops.mse_loss(input, target, reduction)
-    return _weighted("mse_loss", tenora_ops.mse_loss(input, target, "none"), input, weight, reduction)
+        return tenora_ops.mse_loss(x, y, reduction)
+    losses = _weighted("mse_loss", tenora_ops.mse_loss(x, y, "none"), input, weight)
+    return _reduced("mse_loss", losses, reduction, weight)
 
 
 def l1_loss(
@@ -124,11 +134,13 @@ def l1_loss(
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
     warn_of_broadcasting("l1_loss", input, target)
+    x, y = _as_rows(input, target)
     if weight is None and (input.is_complex() or target.is_complex()):
-        return _reduced("l1_loss", tenora_ops.abs(input - target), reduction)
+        return _reduced("l1_loss", tenora_ops.abs(x - y), reduction)
     if weight is None:
-        return tenora_ops.l1_loss(input, target, reduction)
-    return _weighted("l1_loss", tenora_ops.l1_loss(input, target, "none"), input, weight, reduction)
+        return tenora_ops.l1_loss(x, y, reduction)
+    losses = _weighted("l1_loss", tenora_ops.l1_loss(x, y, "none"), input, weight)
+    return _reduced("l1_loss", losses, reduction, weight)
 
 
 def huber_loss(
@@ -140,8 +152,9 @@ def huber_loss(
 ) -> Tensor:
     """Half squares up to `delta`, delta (|x - y| - delta / 2) beyond (Huber 1964).
 
-    `input` and `target` broadcast, with a warning where their shapes differ; `weight` has the shape of `input`. The
-    result is one number, or with reduction 'none' the broadcast shape. RuntimeError unless `delta` is positive.
+    `input` and `target` broadcast, with a warning where their shapes differ; `weight` has the shape of `input` and
+    multiplies its losses before they are reduced. The result is one number, or with reduction 'none' the broadcast
+    shape, in the dtype of `input` (promoted with that of `weight`). RuntimeError unless `delta` is positive.
 
     >>> import tenora
     >>> huber_loss(tenora.tensor([1.0, 3.0]), tenora.zeros(2), reduction="none").tolist()
@@ -154,8 +167,8 @@ def huber_loss(
     warn_of_broadcasting("huber_loss", input, target)
     if weight is None:
         return tenora_ops.huber_loss(input, target, reduction, delta)
-    losses = tenora_ops.huber_loss(input, target, "none", delta)
-    return _weighted("huber_loss", losses, input, weight, reduction)
+    losses = _weighted("huber_loss", tenora_ops.huber_loss(input, target, "none", delta), input, weight)
+    return _reduced("huber_loss", losses, reduction)  # in PyTorch its mean alone is not over the weights
 
 
 def smooth_l1_loss(
@@ -181,6 +194,7 @@ def smooth_l1_loss(
             f"[smooth_l1_loss] beta: got {beta}, expected 0 or more. Choose another number."
         )
     warn_of_broadcasting("smooth_l1_loss", input, target)
+    input, target = _as_rows(input, target)
     if beta == 0:
         return tenora_ops.l1_loss(input, target, reduction)
     return tenora_ops.smooth_l1_loss(input, target, reduction, beta)
@@ -254,7 +268,7 @@ def binary_cross_entropy_with_logits(
     """Binary cross entropy of sigmoid(x), without overflow; ValueError unless the sizes are equal.
 
     log(1 + e^x) - y x; `weight` broadcasts to the size, `pos_weight` multiplies what belongs to targets of 1. The
-    result is one number, or with reduction 'none' that size.
+    result is one number, or with reduction 'none' that size, in the dtype of `target` where it is floating.
 
     >>> import tenora
     >>> round(binary_cross_entropy_with_logits(tenora.zeros(2), tenora.ones(2)).item(), 4)
