@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -151,3 +152,16 @@ def test_memory_that_does_not_fit_is_refused(arguments: Callable[[Any], Any], er
 def test_a_storage_counts_bytes() -> None:
     storage = tenora.zeros(3, dtype=tenora.float64).untyped_storage()
     assert storage.nbytes() == storage.size() == len(storage) == 24
+
+
+def test_a_chain_of_matrices_leaves_no_cycle() -> None:
+    """What an op needs in between is freed when it returns, without the collector."""
+    matrices = [tenora.ones(2, 3), tenora.ones(3, 4), tenora.ones(4, 2)]
+    gc.collect()
+    gc.disable()
+    try:
+        before = tenora.live()["tensors"]
+        tenora.linalg.multi_dot(matrices)
+        assert tenora.live()["tensors"] == before
+    finally:
+        gc.enable()

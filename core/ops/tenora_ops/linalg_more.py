@@ -102,6 +102,14 @@ def _splits(sizes: Sequence[int]) -> list[list[int]]:
     return split
 
 
+def _multiplied(matrices: Sequence[Any], split: Sequence[Sequence[int]], i: int, j: int) -> Any:
+    """Matrices i to j in the order found; no closure, whose cycle would keep them until the collector comes."""
+    k = split[i][j]
+    if i == j:
+        return matrices[i]
+    return ops.mm(_multiplied(matrices, split, i, k), _multiplied(matrices, split, k + 1, j))
+
+
 def _multi_dot(tensors: Sequence[Any]) -> Any:
     name = "linalg.multi_dot"
     if len(tensors) < 2:
@@ -119,12 +127,7 @@ def _multi_dot(tensors: Sequence[Any]) -> Any:
             shapes = f"{tuple(a.shape)} and {tuple(b.shape)}"
             raise refuse(name, "shapes do not fit", shapes, "(m, k) and (k, n)", "Check the operands.")
     split = _splits([matrices[0].shape[0], *[m.shape[1] for m in matrices]])
-
-    def multiplied(i: int, j: int) -> Any:
-        k = split[i][j]
-        return matrices[i] if i == j else ops.mm(multiplied(i, k), multiplied(k + 1, j))
-
-    result = multiplied(0, len(matrices) - 1)
+    result = _multiplied(matrices, split, 0, len(matrices) - 1)
     if ranks[-1] == 1:
         result = ops.squeeze(result, [-1])
     return ops.squeeze(result, [0]) if ranks[0] == 1 else result
