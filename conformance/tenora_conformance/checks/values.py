@@ -1,0 +1,87 @@
+"""Every op x dtype x layout on its record's samples, against the record's oracle.
+
+- The cases are a covering design over the op's dtypes, samples and layouts (`covering.py`).
+- Ops of ring 0 are judged at L1, all others at L2.
+- An op whose meaning is tied to its input's memory (`LAYOUT_BOUND`) is tried with contiguous inputs.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+
+import tenora
+import tenora_ops
+from tenora_conformance.covering import covering_rows
+from tenora_conformance.judge.calls import answer, has_arrays, prepare, samples_of
+from tenora_conformance.judge.compare import compare
+from tenora_conformance.judge.layouts import LAYOUTS
+from tenora_conformance.model import Case, Check, Failed, Level, Outcome, Unsupported
+from tenora_conformance.subject import Subject, judged_by, watch
+from tenora_ops.record import Record
+from tenora_ops.samples import Sample
+
+#: Ops whose meaning is tied to the memory layout of their input.
+LAYOUT_BOUND = frozenset(
+    {"view", "view_dtype", "view_as", "view_as_complex", "as_strided", "as_strided_scatter", "empty_like"}
+)
+
+
+def level_of(record: Record) -> Level:
+    """L1 for what every backend must supply, L2 for everything else."""
+    return Level.L1 if record.kind == "kernel" else Level.L2
+
+
+def cases() -> Iterator[Case]:
+    """The covering design of every record."""
+    for record in tenora_ops.records():
+        yield from cases_of(record.name)
+
+
+@functools.lru_cache(maxsize=8)
+def cases_of(name: str) -> tuple[Case, ...]:
+    """The covering design of one record, in a stable order."""
+    record = tenora_ops.record(name)
+    layouts = ("contiguous",) if name in LAYOUT_BOUND else tuple(LAYOUTS)
+    counts = [len(samples_of(name, dtype)) for dtype in record.dtypes]
+    found = []
+    for dtype, sample, layout in sorted(covering_rows(counts, len(layouts))):
+        drawn = samples_of(name, record.dtypes[dtype])[sample]
+        if layouts[layout] == "contiguous" or has_arrays(drawn):
+            found.append(Case(name, record.dtypes[dtype], layouts[layout], str(sample), level_of(record)))
+    return tuple(found)
+
+
+def needs(case: Case, subject: Subject) -> str:
+    """Layouts that only host memory can have do not apply elsewhere."""
+    if LAYOUTS[case.layout].host_only and not subject.host_memory:
+        return f"layout {case.layout} needs memory that the host shares"
+    return ""
+
+
+def sample_of(case: Case) -> tuple[Record, Sample]:
+    """The record and the sample that a case names."""
+    return tenora_ops.record(case.op), samples_of(case.op, case.dtype)[int(case.number)]
+
+
+def run(case: Case, subject: Subject) -> Outcome:
+    """One call: values, dtype, shape, inputs as they were, kernels of this backend only."""
+    record, sample = sample_of(case)
+    outcome = Outcome()
+    call = prepare(record, sample, LAYOUTS[case.layout], subject)
+    try:
+        with judged_by(subject):
+            with watch(subject, outcome):
+                got = call()
+            outcome.worst = compare(record, case.dtype, sample, got, answer(record, sample))
+            call.check_inputs()
+    except tenora.NotSupportedError as error:
+        raise Unsupported(str(error)) from error
+    except Failed as failure:
+        failure.detail.call = f"{record.shown}({sample})"
+        failure.detail.inputs = failure.detail.inputs or [str(v) for v in sample.arguments]
+        raise
+    return outcome
+
+
+CHECK = Check("values", cases, run, needs)

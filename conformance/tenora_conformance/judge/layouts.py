@@ -1,0 +1,113 @@
+"""Inputs in every memory layout, each inside a larger room whose other bytes must stay as they were.
+
+- A layout is a window on a flat room: shape, strides and offset in elements. The room is filled with `GUARD` bytes, so
+  that a kernel which reads beside its operand computes nonsense, and one which writes there is found.
+- `host_only` layouts need memory that NumPy can share: negative steps have no other way in.
+- An address is always a multiple of the element's size (the engine sees to that); `unaligned` is one that is no
+  multiple of a vector's.
+- On a device the room is a tensor of its own and the window `as_strided`; the room is fetched to be looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tenora
+from tenora_conformance.model import Failed
+from tenora_conformance.subject import Subject
+
+GUARD = 0xA5
+#: Bytes in front of and behind every window: a cache line, and what a vector kernel may wrongly touch.
+MARGIN = 64
+Strides = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`strides` of a shape, in elements; `shift` elements from an aligned start; `stored`: a storage offset, where
+    the tensor is a window on a larger tensor and not on memory of its own."""
+
+    name: str
+    strides: Callable[[tuple[int, ...]], Strides]
+    shift: int = 0
+    stored: bool = False
+    host_only: bool = False
+
+
+def _dense(shape: tuple[int, ...]) -> Strides:
+    return tuple(math.prod(shape[d + 1 :]) for d in range(len(shape)))
+
+
+def _transposed(shape: tuple[int, ...]) -> Strides:
+    return tuple(math.prod(shape[:d]) for d in range(len(shape)))
+
+
+def _strided(shape: tuple[int, ...]) -> Strides:
+    return tuple(2 * math.prod(2 * n for n in shape[d + 1 :]) for d in range(len(shape)))
+
+
+def _negative(shape: tuple[int, ...]) -> Strides:
+    return tuple(-stride for stride in _dense(shape))
+
+
+LAYOUTS = {
+    row.name: row
+    for row in (
+        Layout("contiguous", _dense),
+        Layout("transposed", _transposed),
+        Layout("strided", _strided),
+        Layout("negative", _negative, host_only=True),
+        Layout("offset", _dense, stored=True),
+        Layout("unaligned", _dense, shift=1),
+    )
+}
+
+
+class Placed:
+    """A tensor of the backend's device that holds `array` in some layout, and the room around it."""
+
+    def __init__(self, array: np.ndarray, layout: Layout, subject: Subject) -> None:
+        size = array.dtype.itemsize
+        strides = layout.strides(array.shape)
+        reach = [(n - 1) * s for n, s in zip(array.shape, strides, strict=True)] if array.size else []
+        low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
+        margin = -(-MARGIN // size) + layout.shift
+        begin = margin - low
+        raw = _aligned_bytes((begin + high + 1 + margin) * size)
+        self.room = raw.view(array.dtype)
+        window = np.lib.stride_tricks.as_strided(
+            self.room[begin:], array.shape, tuple(s * size for s in strides)
+        )
+        window[...] = array
+        self.before = self.room.tobytes()
+        self.flat: Any = None
+        if layout.stored or not subject.host_memory:
+            self.flat = tenora.from_numpy(self.room).to(subject.device)
+            self.tensor: Any = self.flat.as_strided(array.shape, strides, begin)
+        else:
+            self.tensor = tenora.from_numpy(window)
+        self.on_host = subject.host_memory
+
+    def check(self, what: str) -> None:
+        """Raises: Failed where a byte of the room has changed."""
+        after = self.room if self.on_host else self.flat.to("cpu").numpy()
+        if after.tobytes() != self.before:
+            old = np.frombuffer(self.before, np.uint8)
+            new = np.frombuffer(after.tobytes(), np.uint8)
+            at = int(np.flatnonzero(old != new)[0])
+            raise Failed(
+                f"{what} was written to: byte {at} of the memory around it is {new[at]}, expected {old[at]}, although"
+                " a kernel writes into its outputs only"
+            )
+
+
+def _aligned_bytes(count: int) -> np.ndarray:
+    """Guard bytes whose first lies at a multiple of MARGIN."""
+    raw = np.full(count + MARGIN, GUARD, np.uint8)
+    begin = -raw.ctypes.data % MARGIN
+    return raw[begin : begin + count]

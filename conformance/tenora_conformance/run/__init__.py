@@ -1,0 +1,1 @@
+"""Runs cases: one by one in this process, or in shards of processes that may end as they like."""

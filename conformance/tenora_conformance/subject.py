@@ -1,0 +1,114 @@
+"""The backend under judgement: what it declares, where its tensors live, and which kernels ran.
+
+- What a backend declares is its manifest's: device types, dtypes, capabilities. Dtypes among the capabilities are
+  those it claims; a manifest without any claims all. The minimum of every level (`MINIMUM`) cannot be undeclared.
+- The suite's own work (making inputs, fetching results) runs outside of `watch`, whose block holds the calls that are
+  judged: every kernel of its event log must be the backend's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import tenora
+import tenora_dispatch
+from tenora_conformance.model import Failed, Outcome
+from tenora_ops.samples import ALL
+
+#: What every level is judged with, whatever a manifest says.
+MINIMUM = frozenset({"float32", "int64", "bool"})
+HOST = "cpu"
+#: Events of a case; enough for the longest composite and its gradients.
+RING = 1 << 15
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A backend that has been loaded, on one device."""
+
+    name: str
+    device: str
+    dtypes: frozenset[str]
+    capabilities: frozenset[str]
+    host_memory: bool
+    """Its tensors lie in memory that NumPy can share."""
+    host_order: bool
+    """Its work is finished when a call returns."""
+    kernels: dict[str, str] = field(default_factory=dict)
+    """Ops it has a kernel of its own for, each "native" or "python"."""
+
+    @property
+    def device_type(self) -> str:
+        return self.device.partition(":")[0]
+
+    def dtype(self, name: str) -> Any:
+        """tenora's dtype of a name."""
+        return getattr(tenora, name)
+
+
+def load(name: str, device: str = "") -> Subject:
+    """Loads a backend and reads what it declares.
+
+    Raises: what `tenora.use_backend` raises where it cannot be loaded; ValueError for a device that it does not serve.
+    """
+    with tenora.use_backend(name):
+        row = next(row for row in tenora_dispatch.backends() if row.name == name)
+        assert row.manifest is not None, f"backend {name} has been loaded without a manifest"
+        kind = _device_type(row.name, row.device_types, device)
+        place = device if ":" in device or kind == HOST else f"{kind}:0"
+        words = frozenset(row.manifest.capabilities)
+        stream = None if kind == HOST else getattr(tenora, kind).current_stream()
+        return Subject(
+            name=name,
+            device=place or kind,
+            dtypes=(words & frozenset(ALL) or frozenset(ALL)) | MINIMUM,
+            capabilities=words - frozenset(ALL),
+            host_memory=kind == HOST,
+            host_order=stream is None,
+            kernels=dict(tenora_dispatch.kernels(name)),
+        )
+
+
+def _device_type(name: str, kinds: tuple[str, ...], device: str) -> str:
+    wanted = device.partition(":")[0]
+    if not wanted:
+        return HOST if HOST in kinds else kinds[0]
+    if wanted not in kinds:
+        raise ValueError(
+            f"[conformance] --device: got {device!r}, expected one of {', '.join(kinds)}, which {name!r} serves."
+            " Name one of them, or leave it out."
+        )
+    return wanted
+
+
+@contextlib.contextmanager
+def judged_by(subject: Subject) -> Iterator[None]:
+    """Ops of this thread are computed by the backend, and none may come from a stand-in."""
+    with tenora.use_backend(subject.name), tenora.fallback("error"):
+        yield
+
+
+@contextlib.contextmanager
+def watch(subject: Subject, outcome: Outcome) -> Iterator[None]:
+    """Notes every kernel of the block in `outcome`. Raises: Failed where one is not the backend's own."""
+    recorded = tenora.profiler.profile(RING)
+    with recorded:
+        yield
+    strangers = set()
+    for event in recorded.events:
+        if event["kind"] == "kernel":
+            name = f"{event['backend']}:{event['op']}"
+            outcome.kernels[name] = outcome.kernels.get(name, 0) + 1
+            if event["backend"] != subject.name:
+                strangers.add(name)
+    if strangers:
+        raise Failed(
+            f"another backend's kernel ran: got {', '.join(sorted(strangers))}, expected kernels of {subject.name} only"
+        )
+    if recorded.dropped:
+        raise Failed(
+            f"the event log overflowed: {recorded.dropped} events are lost, so nothing proves who computed"
+        )
