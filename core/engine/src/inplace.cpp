@@ -136,18 +136,42 @@ BackendId write_result(const Op& op, std::span<const Operand> in, std::span<cons
     return id;
 }
 
+// Operands as the tape sees them: those that the write changes are recorded copies, made before it. Of the
+// others a write takes the data that is saved, and from a view its history.
+class Recorded {
+  public:
+    explicit Recorded(std::span<const Operand> in) : given_(in) {}
+
+    void keep(std::string_view op, Tensor* self, bool itself) {
+        for (size_t i = 0; i < given_.size(); ++i) {
+            Tensor* t = given_[i].tensor;
+            if (!t || (t == self ? !itself : !share_memory(t, self))) continue;
+            if (copied_.empty()) copied_.assign(given_.begin(), given_.end());
+            kept_.emplace_back();
+            Operand from(t);
+            call(need_core(core_ops().clone, "clone", op), {&from, 1}, {}, &kept_.back());
+            copied_[i] = Operand(kept_.back().get());
+        }
+    }
+
+    std::span<const Operand> operands() const {
+        return copied_.empty() ? given_ : std::span<const Operand>(copied_);
+    }
+
+  private:
+    std::span<const Operand> given_;
+    std::vector<Operand> copied_;
+    std::vector<TensorRef> kept_;
+};
+
 // An op without a gradient of its own: the value is recorded, then assigned. Its parts may save what they
 // read, so they read a copy of the target.
 void call_through(const Op& op, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
     check_inplace(op.display(), self, true);
-    Operand target(self);
-    TensorRef old, out[kMaxOutputs];
-    call(need_core(core_ops().clone, "clone", op.display()), {&target, 1}, {}, &old);
-    std::vector<Operand> read(in.begin(), in.end());
-    for (Operand& operand : read) {
-        if (operand.tensor == self) operand = Operand(old.get());
-    }
-    call(op.id, read, attr, out);
+    TensorRef out[kMaxOutputs];
+    Recorded recorded(in);
+    recorded.keep(op.display(), self, true);
+    call(op.id, recorded.operands(), attr, out);
     check_castable(op, out[0]->dtype, self->dtype);
     assign(self, Operand(out[0].get()));
 }
@@ -180,6 +204,8 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
         check_overlap(o, self, in);
     }
     TensorRef old = begin_inplace(o, self, needs, in, attr);
+    Recorded recorded(in);
+    if (old) recorded.keep(o.display(), self, false);
     BackendId used;
     if (!o.has_rules) {
         TensorRef out[kMaxOutputs];
@@ -196,7 +222,7 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
         used = write_result(o, in, attr, self, result);
     }
     bump(self);
-    if (old) record_inplace(o, used, self, old.get(), needs, in, attr);
+    if (old) record_inplace(o, used, self, old.get(), needs, recorded.operands(), attr);
 }
 
 namespace {
@@ -354,6 +380,7 @@ void assign(Tensor* dst, const Operand& src) {
     }
     TensorRef out;
     Operand original[] = {dst, src};
+    Recorded recorded(original);
     SmallArray<Attr, 1> none(0);
     Call c(copy, in, none, &out);
     Tensor* target[] = {dst};
@@ -361,9 +388,10 @@ void assign(Tensor* dst, const Operand& src) {
     run_rules(c);
     c.backend = current_backend(dst->device.space);
     TensorRef old = begin_inplace(copy, dst, needs, original, {});
+    if (old) recorded.keep("copy", dst, false);
     if (!src.tensor || src.tensor != dst) copy.prepare->run(c);
     bump(dst);
-    if (old) record_inplace(copy, c.backend, dst, old.get(), needs, original, {});
+    if (old) record_inplace(copy, c.backend, dst, old.get(), needs, recorded.operands(), {});
 }
 
 bool call_accumulate(OpId id, std::span<const Operand> in, std::span<const Attr> attr, Tensor* buffer) {

@@ -160,8 +160,9 @@ class Runner {
         for (size_t i = 0; i < in_.size(); ++i) {
             const Tensor* given = l_.in[i].tensor;
             if (!given || !share_memory(given, t)) continue;
+            // Writes at indices come in any order: only the old values may lie in the output itself.
             bool exact = (entry_.flags & TNR_KERNEL_INPLACE) && same_window(given, t) &&
-                         (!l_.op.spec.reads_self_for_inplace || l_.preloaded);
+                         (l_.preloaded ? i == 0 : !l_.op.spec.reads_self_for_inplace);
             if (!exact) return false;
         }
         return !l_.op.spec.checks_data || l_.preloaded;
