@@ -205,11 +205,9 @@ class Trace:
     def run(self, tensors: Sequence[Any], attributes: dict[str, Any]) -> Any:
         try:
             return self.formula(*tensors, **accepted(self.formula, len(tensors), attributes))
-        except TraceError:
-            raise
         except Exception as error:
-            if str(error).startswith(f"[{self.entry.shown}] "):
-                raise TraceError(str(error)) from error  # a refused argument, in the op's own words
+            if isinstance(error, TraceError) or str(error).startswith(f"[{self.entry.shown}] "):
+                raise  # a mistake of the caller's is told in the op's own words, as an error of its own class
             text = f"[{self.op}] the {self.field} formula at {self.where} failed: {error}"
             raise TraceError(text) from error
 

@@ -292,11 +292,23 @@ Fit to_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out) {
     return fit;
 }
 
+std::string wrong_type(const Param& param, PyObject* given) {
+    if (param.type == ParamType::IntList && (PyList_Check(given) || PyTuple_Check(given))) {
+        for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(given); ++i) {
+            PyObject* item = PySequence_Fast_GET_ITEM(given, i);
+            if (is_index_like(item)) continue;
+            return "item " + std::to_string(i) + " of " + param.name + " is wrong: got " + type_name(item) +
+                   ", expected int";
+        }
+    }
+    return param.name + " is wrong: got " + type_name(given) + ", expected " + type_text(param.type) +
+           (param.optional ? " or None" : "");
+}
+
 Attr attribute_argument(const Param& param, PyObject* o, Arguments& a, const char* op) {
     Attr attr{};
     if (to_attribute(param, o, a, &attr) == Fit::Yes) return attr;
-    raise_kind(ErrorKind::Type, "type", op,
-               param.name + " is wrong: got " + type_name(o) + ", expected " + type_text(param.type) + ".");
+    raise_kind(ErrorKind::Type, "type", op, wrong_type(param, o) + ".");
 }
 
 PyObject* scalar_object(const Scalar& s) {

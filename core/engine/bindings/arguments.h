@@ -52,7 +52,8 @@ void drop_zero_imaginary(Scalar& s);       // 2 + 0j becomes 2.0
 bool to_int64(PyObject* o, int64_t* out);  // int and objects with __index__, not bool
 int64_t int64_argument(PyObject* o, const char* what);
 std::vector<int64_t> ints_argument(PyObject* o, const char* op,
-                                   const char* what);  // an int, or a sequence of them
+                                   const char* what);         // an int, or a sequence of them
+std::string wrong_type(const Param& param, PyObject* given);  // which item, where it is one of several ints
 Fit to_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out);
 Attr attribute_argument(const Param& param, PyObject* o, Arguments& a, const char* op);  // throws TypeError
 PyObject* attribute_object(const Attr& attr, ParamType type);                            // back to Python

@@ -41,10 +41,7 @@ std::string unknown_keyword(const std::vector<OpId>& ops, PyObject* kwnames) {
     std::string name = to_text(f->name);
     if (f->ops->size() == 1) {
         std::string what = why.what;
-        if (what.empty() && why.param) {
-            what = why.param->name + " is wrong: got " + type_name(why.given) + ", expected " +
-                   type_text(why.param->type) + (why.param->optional ? " or None" : "");
-        }
+        if (what.empty() && why.param) what = wrong_type(*why.param, why.given);
         raise_kind(ErrorKind::Type, "type", name,
                    what + "." + foreign_advice(why.given) +
                        " Signature: " + shown_signature((*f->ops)[0], name) + ".");

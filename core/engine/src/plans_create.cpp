@@ -87,12 +87,11 @@ int64_t steps_between(Call& c, const Scalar& start, const Scalar& end, const Sca
                "step is zero: got 0, expected a non-zero step. Pass another step.");
     bool finite = a - a == 0 && b - b == 0;
     if (!finite || (s > 0 && a > b) || (s < 0 && a < b))
-        refuse(c.infer, ErrorKind::Runtime, "value", "bounds do not fit the step: got start ",
-               std::to_string(a), ", end ", std::to_string(b), " and step ", std::to_string(s),
-               ", expected finite bounds in the step's direction. Swap them.");
+        refuse(c.infer, ErrorKind::Runtime, "value", "bounds do not fit the step: got start ", a, ", end ", b,
+               " and step ", s, ", expected finite bounds in the step's direction. Swap them.");
     auto too_many = [&](double count) {
         if (count < 9.2e18) return;
-        refuse(c.infer, ErrorKind::Runtime, "overflow", "too many elements: got ", std::to_string(count),
+        refuse(c.infer, ErrorKind::Runtime, "overflow", "too many elements: got ", count,
                ", expected fewer than 2^63. Use a larger step.");
     };
     if (integral) {

@@ -134,9 +134,8 @@ void check_pad_value(std::string_view op, const Scalar& value, DType dtype) {
     if (std::isfinite(value.real()) && std::abs(value.real()) > largest && !is_integral(dtype) &&
         dtype != DType::Bool)
         fail(ErrorKind::Runtime, "value", op,
-             text("value cannot be converted to ", dtype, " without overflow: got ",
-                  std::to_string(value.real()), ", expected at most ", std::to_string(largest),
-                  ". Use a wider dtype."));
+             text("value cannot be converted to ", dtype, " without overflow: got ", value.real(),
+                  ", expected at most ", largest, ". Use a wider dtype."));
 }
 
 // Pairs from the last dimension backwards, (before, after); negative amounts crop.

@@ -1,6 +1,7 @@
 // Message building: text(...) puts words, numbers, shapes and dtypes together.
 #pragma once
 
+#include <charconv>
 #include <concepts>
 #include <span>
 #include <string>
@@ -17,6 +18,10 @@ inline void append(std::string& s, const char* v) { s += v; }
 template <std::integral T>
 void append(std::string& s, T v) {
     s += std::to_string(v);
+}
+inline void append(std::string& s, double v) {  // the fewest digits that mean this number
+    char digits[32];
+    s.append(digits, std::to_chars(digits, digits + sizeof digits, v).ptr);
 }
 inline void append(std::string& s, DType v) {
     s += v == DType::None ? std::string_view("none") : info(v).name;

@@ -165,9 +165,7 @@ void check_range(std::string_view op, const Scalar& s, DType dtype) {
     if (is_whole ? (negative ? s.i >= smallest : uint64_t(s.i) <= largest)
                  : (real >= least && real <= double(largest)))
         return;
-    std::string given = !is_whole ? std::to_string(real)
-                        : s.wide  ? std::to_string(uint64_t(s.i))
-                                  : std::to_string(s.i);
+    std::string given = !is_whole ? text(real) : s.wide ? std::to_string(uint64_t(s.i)) : std::to_string(s.i);
     fail(ErrorKind::Runtime, "value", op,
          text("value cannot be converted to ", dtype, " without overflow: got ", given, ", expected ",
               is_unsigned ? std::string("0") : std::to_string(smallest), " to ", std::to_string(largest),

@@ -51,6 +51,24 @@ def fits_type(parameter: Parameter, value: object) -> bool:
     return kind not in FITTING or isinstance(value, FITTING[kind])
 
 
+def expected_type(parameter: Parameter) -> str:
+    """A parameter's type in the words of the engine's errors."""
+    kind = parameter.type.removesuffix("?")
+    words = {"int[]": "ints", "Tensor[]": "list of Tensor"}.get(kind, kind)
+    return words if kind == parameter.type else f"{words} or None"
+
+
+def wrong_type(parameter: Parameter, value: object) -> str:
+    """What is wrong with the type of a value, or with that of the first of several ints; "" where it may be meant."""
+    if not fits_type(parameter, value):
+        return f"{parameter.name} is wrong: got {type(value).__name__}, expected {expected_type(parameter)}"
+    if parameter.type.removesuffix("?") == "int[]" and isinstance(value, list | tuple):
+        for i, item in enumerate(value):
+            if not (hasattr(type(item), "__index__") or isinstance(item, list | tuple)):
+                return f"item {i} of {parameter.name} is wrong: got {type(item).__name__}, expected int"
+    return ""
+
+
 class PythonOp:
     """One op of kind `python`."""
 
@@ -84,9 +102,8 @@ class PythonOp:
         """Which argument is of a wrong type, "" when none is. Asked when a call has failed."""
         given = self.__signature__.bind(*arguments, **options).arguments
         for parameter in parse(self.text).parameters:
-            if parameter.name in given and not fits_type(parameter, given[parameter.name]):
-                got = type(given[parameter.name]).__name__
-                return f"{parameter.name} is wrong: got {got}, expected {parameter.type}"
+            if parameter.name in given and (wrong := wrong_type(parameter, given[parameter.name])):
+                return wrong
         return ""
 
     def __call__(self, /, *arguments: Any, **options: Any) -> Any:

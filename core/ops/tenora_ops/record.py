@@ -157,8 +157,9 @@ class Record:
 
     @property
     def shown(self) -> str:
-        """What errors and the tape call the op: `add`, `linalg.cond`, `softmax` of `nn.functional`."""
-        return self.display or self.public.removeprefix("nn.functional.") or self.name
+        """What errors and the tape call the op: `add`, `linalg.cond`, `softmax` of `nn.functional`, `H` of `x.H`."""
+        public = self.public.removeprefix("nn.functional.")
+        return self.display or public or self.method_name or self.attribute or self.name
 
     @property
     def result_name(self) -> str:
