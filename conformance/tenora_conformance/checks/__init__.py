@@ -5,7 +5,7 @@ The order is that of a run: what others stand on comes first.
 
 from __future__ import annotations
 
-from tenora_conformance.checks import values
+from tenora_conformance.checks import loading, memory, training, values
 from tenora_conformance.model import Check
 
-CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in (values,)}
+CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in (loading, memory, values, training)}

@@ -1,0 +1,156 @@
+"""L0: a backend loads, reports what it is, and does what its manifest says.
+
+- Everything here is a case of its own (`@load/-/-/NAME`), so that a person reads what is wrong.
+- `@load/-/-/kernels` is what a backend that does nothing fails at.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import tenora
+import tenora_dispatch
+import tenora_ops
+from tenora_conformance.model import Case, Check, Detail, Failed, Level, Outcome
+from tenora_conformance.subject import Subject, judged_by
+from tenora_dispatch import BackendRow
+
+#: Run in a process of its own: after discovery and a report, no module of the backend's package may be loaded.
+DISCOVERY = """
+import sys, tenora, tenora_dispatch
+row = next(row for row in tenora_dispatch.backends() if row.name == {name!r})
+print(row.package in sys.modules, row.state)
+"""
+#: A wrong value of each type of option.
+WRONG = {"bool": "neither", "int": "neither", "float": "neither", "str": 3}
+
+
+def _row(subject: Subject) -> BackendRow:
+    return next(row for row in tenora_dispatch.backends() if row.name == subject.name)
+
+
+def _discovery(subject: Subject) -> None:
+    """Reading about a backend runs none of its code."""
+    code = DISCOVERY.format(name=subject.name)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
+    )
+    if done.returncode != 0:
+        raise Failed("`import tenora` fails where this backend is installed", Detail(traceback=done.stderr))
+    loaded, state = done.stdout.split()
+    if loaded == "True" or state != "DISCOVERED":
+        raise Failed(
+            f"discovery runs code of the backend: its package is loaded and its state is {state}, expected"
+            " DISCOVERED with nothing loaded. Keep work out of entry points and of other packages' start-up"
+        )
+
+
+def _state(subject: Subject) -> None:
+    """It is READY, and `probe` found a device."""
+    row = _row(subject)
+    if row.state != "READY":
+        raise Failed(f"state after loading: got {row.state} ({row.reason()}), expected READY")
+    count = tenora_dispatch.device_count(subject.device_type)
+    if count < 1:
+        raise Failed(f"number of devices of type {subject.device_type!r}: got {count}, expected at least 1")
+
+
+def _chosen(subject: Subject) -> None:
+    """Asked for by name, it is the one that computes."""
+    with judged_by(subject):
+        current = tenora.current_backend(subject.device)
+    if current != subject.name:
+        raise Failed(
+            f"`use_backend({subject.name!r})`: got {current!r} as the current backend, expected its own name"
+        )
+
+
+def _kernels(subject: Subject) -> None:
+    """It registers kernels at all."""
+    if not subject.kernels:
+        ring = sum(record.kind == "kernel" for record in tenora_ops.records())
+        raise Failed(
+            f"{subject.name} registers no kernel, so it computes nothing: got 0, expected those of ring 0 ({ring} ops;"
+            " `tenora ops` lists them). Register them in the package's `load`, as docs/write-a-backend.md shows"
+        )
+
+
+def _manifest(subject: Subject) -> None:
+    """Name, version and op set of the manifest are those of what was loaded."""
+    row = _row(subject)
+    if row.manifest is None or row.manifest.name != subject.name:
+        raise Failed(
+            f"name in the manifest: got {row.manifest and row.manifest.name!r}, expected {subject.name!r}"
+        )
+    if not row.version:
+        raise Failed("version of the distribution: got none, expected one in its metadata")
+    if subject.device_type not in row.manifest.device_types:
+        raise Failed(
+            f"device types: got {list(row.manifest.device_types)}, expected {subject.device_type!r} in it"
+        )
+
+
+def _capabilities(subject: Subject) -> None:
+    """What the manifest calls a capability is a word that means something."""
+    known = {"ring0", "fused", "streams", "pinned_memory", "events", "own_pool"}
+    unknown = sorted(subject.capabilities - known)
+    if unknown:
+        raise Failed(
+            f"capabilities of the manifest: got {', '.join(unknown)}, expected names of dtypes or of"
+            f" {', '.join(sorted(known))}. Remove them, or correct the spelling"
+        )
+
+
+def _options(subject: Subject) -> None:
+    """Each option takes its value in force again, and refuses one of another type."""
+    row = _row(subject)
+    assert row.manifest is not None
+    for name, option in row.manifest.options.items():
+        try:
+            tenora.set_backend_option(subject.name, **{name: row.options.get(name, option.default)})
+        except Exception as error:
+            raise Failed(f"option {name!r} refuses its own value: {error}") from error
+        try:
+            tenora.set_backend_option(subject.name, **{name: WRONG[option.type]})
+        except tenora.TenoraError:
+            continue
+        raise Failed(f"option {name!r} of type {option.type} takes {WRONG[option.type]!r}, expected an error")
+
+
+def _tensor(subject: Subject) -> None:
+    """A tensor goes to the device and comes back."""
+    there = tenora.tensor([1.0, 2.0, 3.0]).to(subject.device)
+    if there.device.type != subject.device_type:
+        raise Failed(f"device of a tensor: got {there.device}, expected {subject.device}")
+    back = there.to("cpu").tolist()
+    if back != [1.0, 2.0, 3.0]:
+        raise Failed(f"[1.0, 2.0, 3.0] sent to {subject.device} and fetched: got {back}")
+
+
+SCRIPTS: dict[str, Callable[[Subject], None]] = {
+    "discovery": _discovery,
+    "state": _state,
+    "manifest": _manifest,
+    "capabilities": _capabilities,
+    "kernels": _kernels,
+    "chosen": _chosen,
+    "options": _options,
+    "tensor": _tensor,
+}
+
+
+def cases() -> Iterator[Case]:
+    """One case for each thing that a backend does before any op is judged."""
+    for name in SCRIPTS:
+        yield Case("@load", "-", "-", name, Level.L0, "loading")
+
+
+def run(case: Case, subject: Subject) -> Outcome:
+    """Runs one script."""
+    SCRIPTS[case.sample](subject)
+    return Outcome()
+
+
+CHECK = Check("loading", cases, run, seconds=180.0)

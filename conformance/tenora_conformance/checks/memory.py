@@ -1,0 +1,151 @@
+"""L1: memory. Bytes arrive as they were sent, blocks are aligned, and everything taken is given back.
+
+- Bit patterns are compared, not numbers: NaN payloads, -0.0 and denormals travel unchanged.
+- What a backend says of itself (`memory_stats`) must be back where it was; an impossible request is an
+  `OutOfMemoryError`, after which the device still works.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import tenora
+from tenora_conformance.judge.compare import fetched
+from tenora_conformance.model import Case, Check, Failed, Level, Outcome
+from tenora_conformance.subject import Subject, judged_by, watch
+from tenora_ops.samples import ALL, numpy_dtype
+
+#: Elements of a tensor: none, one, around a vector, around a page, a large one.
+COUNTS = (0, 1, 3, 15, 16, 17, 1023, 1025, 100_003)
+ALIGNMENT = 64
+IMPOSSIBLE = 1 << 60
+
+
+def _patterns(dtype: str, count: int) -> np.ndarray:
+    """Elements of random bits; booleans stay 0 or 1."""
+    kind = numpy_dtype(dtype)
+    bits = np.random.default_rng(count + 1).integers(0, 256, count * kind.itemsize, np.uint8)
+    return (bits & 1 if dtype == "bool" else bits).view(kind)
+
+
+def _there(array: np.ndarray, subject: Subject) -> Any:
+    """A tensor of the backend's own memory with these elements."""
+    return tenora.from_numpy(array).to(subject.device).clone()
+
+
+def _same_bytes(got: np.ndarray, expected: np.ndarray, what: str) -> None:
+    if got.dtype != expected.dtype or got.shape != expected.shape or got.tobytes() != expected.tobytes():
+        first = next(
+            (i for i, (g, e) in enumerate(zip(got.tobytes(), expected.tobytes(), strict=False)) if g != e), 0
+        )
+        raise Failed(f"{what}: byte {first} of {expected.nbytes} differs, expected the bytes that were sent")
+
+
+def _round_trip(dtype: str, subject: Subject, outcome: Outcome) -> None:
+    """Host to device to host."""
+    for count in COUNTS:
+        array = _patterns(dtype, count)
+        _same_bytes(fetched(_there(array, subject)), array, f"{count} elements to the device and back")
+
+
+def _copies(dtype: str, subject: Subject, outcome: Outcome) -> None:
+    """A clone is equal and is other memory: a write to one is not seen by the other."""
+    for count in COUNTS[1:]:
+        array = _patterns(dtype, count)
+        first = _there(array, subject)
+        with watch(subject, outcome):
+            second = first.clone()
+            first.fill_(0)
+        _same_bytes(fetched(second), array, f"a clone of {count} elements")
+
+
+def _windows(dtype: str, subject: Subject, outcome: Outcome) -> None:
+    """A window copied onto another leaves what lies around both."""
+    array = _patterns(dtype, 240).reshape(12, 20)
+    other = _patterns(dtype, 241)[:240].reshape(12, 20)
+    source, target = _there(array, subject), _there(other.copy(), subject)
+    with watch(subject, outcome):
+        target[1:11:3, 2:18:2].copy_(source[2:6, 4:12])
+    expected = other.copy()
+    expected[1:11:3, 2:18:2] = array[2:6, 4:12]
+    _same_bytes(fetched(target), expected, "a window written to")
+
+
+def _aligned(dtype: str, subject: Subject, outcome: Outcome) -> None:
+    """Fresh memory lies at a multiple of 64 bytes, and no two live blocks overlap."""
+    with judged_by(subject):
+        blocks = [
+            tenora.empty(count, dtype=subject.dtype(dtype), device=subject.device) for count in COUNTS[1:]
+        ]
+        again = [tenora.empty_like(block) for block in blocks]
+    spans = []
+    for block in blocks + again:
+        address, size = block.data_ptr(), block.numel() * block.element_size()
+        if address % ALIGNMENT:
+            raise Failed(f"address of fresh memory: got {address:#x}, expected a multiple of {ALIGNMENT}")
+        spans.append((address, address + size))
+    spans.sort()
+    for (_, end), (begin, _) in zip(spans, spans[1:], strict=False):
+        if begin < end:
+            raise Failed(f"two live blocks overlap: one ends at {end:#x}, the next begins at {begin:#x}")
+
+
+def _returned(dtype: str, subject: Subject, outcome: Outcome) -> None:
+    """Live bytes are back at the baseline when the last reference goes."""
+    module = getattr(tenora, subject.device_type)
+    before = module.memory_stats(subject.device)["live_bytes"]
+    blocks = [_there(_patterns(dtype, count), subject) for count in COUNTS]
+    held = module.memory_stats(subject.device)["live_bytes"]
+    del blocks
+    after = module.memory_stats(subject.device)["live_bytes"]
+    if after != before:
+        raise Failed(f"live bytes after everything was given back: got {after}, expected {before}")
+    if held <= before:
+        raise Failed(f"live bytes while tensors live: got {held}, expected more than {before}")
+
+
+def _exhausted(dtype: str, subject: Subject, outcome: Outcome) -> None:
+    """An impossible request is an OutOfMemoryError, and the next possible one succeeds."""
+    try:
+        with judged_by(subject):
+            tenora.empty(IMPOSSIBLE, dtype=subject.dtype(dtype), device=subject.device)
+    except tenora.OutOfMemoryError:
+        _round_trip(dtype, subject, outcome)
+        return
+    except Exception as error:
+        raise Failed(
+            f"2**60 elements: got {type(error).__name__}: {error}, expected OutOfMemoryError"
+        ) from error
+    raise Failed("2**60 elements: got a tensor, expected OutOfMemoryError")
+
+
+SCRIPTS: dict[str, Callable[[str, Subject, Outcome], None]] = {
+    "round_trip": _round_trip,
+    "copies": _copies,
+    "windows": _windows,
+    "aligned": _aligned,
+    "returned": _returned,
+    "exhausted": _exhausted,
+}
+
+
+def cases() -> Iterator[Case]:
+    """Each script in each dtype; all others stand on the round trip."""
+    for dtype in ALL:
+        for name in SCRIPTS:
+            roots = () if name == "round_trip" else (f"@memory/{dtype}/-/round_trip",)
+            yield Case("@memory", dtype, "-", name, Level.L1, "memory", roots)
+
+
+def run(case: Case, subject: Subject) -> Outcome:
+    """Runs one script in one dtype."""
+    outcome = Outcome()
+    with judged_by(subject):
+        SCRIPTS[case.sample](case.dtype, subject, outcome)
+    return outcome
+
+
+CHECK = Check("memory", cases, run)
