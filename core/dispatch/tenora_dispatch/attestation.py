@@ -1,0 +1,140 @@
+"""`tenora-conformance.json`: what the conformance suite says of a backend, lying beside its manifest as static data.
+
+- Written by `tenora-conformance attach`, one entry per device type; read here without running the backend's code.
+- An entry counts for the sources it was made from: `digest` is that of the package's files (`package_digest`).
+- The digest is over the sorted files of the package, wherever Python finds them, without byte code, hidden files and
+  the report itself. A build that writes `tenora-sources.txt`, the sha256 of each source it compiled, makes that file
+  stand for the shared libraries of the package: the same sources built elsewhere then have the same digest. Without it
+  the libraries themselves count.
+- Anything wrong with the file is a sentence, never an exception: it can only cost the automatic choice.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tenora_dispatch.discovery import package_folders
+
+FILE_NAME = "tenora-conformance.json"
+SOURCES_FILE = "tenora-sources.txt"
+SCHEMA = 1
+#: What the automatic choice asks for.
+REQUIRED_LEVEL = "L3"
+LEVELS = ("L0", "L1", "L2", "L3", "L4")
+_LIBRARIES = frozenset({".so", ".dylib", ".dll", ".pyd"})
+
+
+@dataclass(frozen=True)
+class Attestation:
+    """What a report of one device type says. `opset` and `protocol` are versions, `report` is the report's digest."""
+
+    level: str
+    opset: str
+    protocol: str
+    digest: str
+    date: str
+    report: str = ""
+
+
+class UnusableReport(ValueError):
+    """Why a `tenora-conformance.json` says nothing."""
+
+
+def package_files(package: str) -> dict[str, Path]:
+    """The files that a package's digest is over, by their name within the package.
+
+    Raises: `UnusableReport` for a package that Python cannot find.
+    """
+    try:
+        folders = [folder for folder in package_folders(package) if folder.is_dir()]
+    except (ImportError, ValueError, AttributeError) as error:
+        raise UnusableReport(f"package '{package}' cannot be found: {error}") from error
+    if not folders:
+        raise UnusableReport(f"package '{package}' cannot be found")
+    files: dict[str, Path] = {}
+    for folder in folders:
+        for path in folder.rglob("*"):
+            name = path.relative_to(folder)
+            if _counts(name) and path.is_file():
+                files.setdefault(name.as_posix(), path)
+    if SOURCES_FILE in files:
+        files = {name: path for name, path in files.items() if not _LIBRARIES & set(path.suffixes)}
+    return dict(sorted(files.items()))
+
+
+def _counts(name: Path) -> bool:
+    hidden = any(part.startswith(".") or part == "__pycache__" for part in name.parts)
+    return not hidden and name.suffix != ".pyc" and name.name != FILE_NAME
+
+
+def package_digest(package: str) -> str:
+    """The digest of a package's files: `sha256:` and the sha256 of their `sha256sum` lines, sorted by name.
+
+    Raises: `UnusableReport` for a package that cannot be found or read.
+
+    Example:
+        >>> package_digest("tenora_dispatch")[:7]
+        'sha256:'
+    """
+    lines = []
+    for name, path in package_files(package).items():
+        try:
+            lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n")
+        except OSError as error:
+            raise UnusableReport(f"{path} cannot be read: {error}") from error
+    return f"sha256:{hashlib.sha256(''.join(sorted(lines, key=_name_of)).encode()).hexdigest()}"
+
+
+def _name_of(line: str) -> str:
+    return line.partition("  ")[2]
+
+
+def read(path: Path) -> dict[str, Attestation]:
+    """Device type -> what the file says of it. Raises: `UnusableReport`; FileNotFoundError where there is none."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise UnusableReport(f"{path} cannot be read: {error}") from error
+    if (
+        not isinstance(data, dict)
+        or data.get("schema") != SCHEMA
+        or not isinstance(data.get("devices"), dict)
+    ):
+        raise UnusableReport(f"{path} is no report of schema {SCHEMA} with a table of devices")
+    return {str(kind): _entry(path, kind, entry) for kind, entry in data["devices"].items()}
+
+
+def _entry(path: Path, kind: str, entry: Mapping[str, Any]) -> Attestation:
+    names = ("level", "opset", "protocol", "digest", "date", "report")
+    texts = {name: entry.get(name) for name in names} if isinstance(entry, dict) else {}
+    wrong = [name for name in names if not isinstance(texts.get(name), str)]
+    if wrong or texts["level"] not in LEVELS:
+        raise UnusableReport(f"{path}: the entry of '{kind}' is wrong at {', '.join(wrong) or 'level'}")
+    return Attestation(**{name: str(text) for name, text in texts.items()})
+
+
+def objection(manifest_path: Path, package: str, device_type: str, opset_version: str) -> str:
+    """Why a backend may not be chosen automatically for a device type; "" if it may.
+
+    Reads `tenora-conformance.json` beside the manifest and hashes the package's files; runs none of its code.
+    """
+    try:
+        found = read(manifest_path.with_name(FILE_NAME)).get(device_type)
+        if found is None:
+            return f"its conformance report says nothing of '{device_type}'"
+        if LEVELS.index(found.level) < LEVELS.index(REQUIRED_LEVEL):
+            return f"its conformance report is of level {found.level}, below {REQUIRED_LEVEL}"
+        if found.opset.partition(".")[0] != opset_version.partition(".")[0]:
+            return f"its conformance report is of op set {found.opset}, this tenora has {opset_version}"
+        if found.digest != package_digest(package):
+            return "its conformance report is of other sources (stale digest)"
+    except FileNotFoundError:
+        return f"it carries no conformance report ({FILE_NAME})"
+    except UnusableReport as error:
+        return f"its conformance report is unusable: {error}"
+    return ""
