@@ -34,7 +34,7 @@ endif
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-setup: $(STAMPS)/core $(BACKENDS:%=$(STAMPS)/backend-%)
+setup: $(STAMPS)/core $(BACKENDS:%=$(STAMPS)/backend-%) $(STAMPS)/conformance
 
 build: setup
 
@@ -61,6 +61,10 @@ $(STAMPS)/backend-%: $(STAMPS)/core
 	$(EDITABLE) backends/$*
 	@touch $@
 
+$(STAMPS)/conformance: $(STAMPS)/core conformance/pyproject.toml
+	$(EDITABLE) conformance
+	@touch $@
+
 $(foreach b,$(BACKENDS),$(eval $(STAMPS)/backend-$(b): $(call native,backends/$(b))))
 
 demo: setup $(STAMPS)/demo.installed
@@ -84,4 +88,4 @@ format: $(DEPENDENCIES)
 	git ls-files -co --exclude-standard '*.cpp' '*.h' | xargs -r $(VENV)/bin/clang-format -i
 
 clean:
-	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache $(STAMPS)/core $(STAMPS)/backend-*
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache $(STAMPS)/core $(STAMPS)/backend-* $(STAMPS)/conformance

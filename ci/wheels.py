@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def distributions(root: Path = ROOT) -> list[Path]:
     """The folders with a pyproject.toml: the root first, since the others build against its header."""
-    return [root, *sorted(path.parent for path in root.glob("backends/*/pyproject.toml"))]
+    others = [*root.glob("backends/*/pyproject.toml"), *root.glob("conformance/pyproject.toml")]
+    return [root, *sorted(path.parent for path in others)]
 
 
 def main() -> int:

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 from tree import CORE_PACKAGES, ROOT
 
-PACKAGES = {**CORE_PACKAGES, "tenora_reference": "backends/reference", "tenora_cpu_mkl": "backends/cpu_mkl"}
+PACKAGES = {
+    **CORE_PACKAGES,
+    "tenora_reference": "backends/reference",
+    "tenora_cpu_mkl": "backends/cpu_mkl",
+    "tenora_conformance": "conformance",
+}
 
 
 def lint(roots: list[Path], where: Path) -> subprocess.CompletedProcess[str]:
@@ -52,6 +57,11 @@ VIOLATIONS = [
     ("tenora_reference", "tenora_hooks"),
     ("tenora_cpu_mkl", "tenora_ops"),
     ("tenora_cpu_mkl", "tenora_reference"),
+    ("tenora_conformance", "tenora_engine"),
+    ("tenora_conformance", "tenora_reference"),
+    ("tenora_hooks", "tenora_conformance"),
+    ("tenora", "tenora_conformance"),
+    ("tenora_reference", "tenora_conformance"),
 ]
 ALLOWED = [
     ("tenora", "tenora_autograd"),
@@ -62,6 +72,9 @@ ALLOWED = [
     ("tenora_dispatch", "tenora_hooks"),
     ("tenora_reference", "tenora_dispatch"),
     ("tenora_cpu_mkl", "tenora_dispatch"),
+    ("tenora_conformance", "tenora"),
+    ("tenora_conformance", "tenora_ops"),
+    ("tenora_conformance", "tenora_dispatch"),
 ]
 
 

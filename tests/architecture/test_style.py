@@ -51,6 +51,7 @@ def test_every_package_says_it_is_typed() -> None:
     marked = {path.parent for path in files() if path.name == "py.typed"}
     packages = {path.parent for path in ROOT.glob("core/*/tenora*/__init__.py")}
     packages |= {path.parent for path in ROOT.glob("backends/*/tenora*/__init__.py")}
+    packages |= {path.parent for path in ROOT.glob("conformance/tenora*/__init__.py")}
     assert packages and packages <= marked
 
 
