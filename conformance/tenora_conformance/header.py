@@ -113,15 +113,21 @@ class Header:
 
 @dataclass
 class End:
-    """What is known once the last case has a result. `fallbacks`: op, backend and calls of every stand-in."""
+    """What is known once the last case has a result.
+
+    `fallbacks`: op, backend and calls of every stand-in. `complaints`: sentences for which the run is not met although
+    its cases may be, such as a waiver that has expired or matches nothing.
+    """
 
     seconds: float = 0.0
     fallbacks: list[list[Any]] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
 
     @classmethod
-    def now(cls, seconds: float) -> End:
+    def now(cls, seconds: float, complaints: Sequence[str] = ()) -> End:
         """The end of a run in this process."""
-        return cls(seconds, [[row.op, row.backend, row.calls] for row in tenora.fallbacks()])
+        stood_in = [[row.op, row.backend, row.calls] for row in tenora.fallbacks()]
+        return cls(seconds, stood_in, list(complaints))
 
     def as_json(self) -> dict[str, Any]:
         return {"end": dataclasses.asdict(self)}
