@@ -71,7 +71,8 @@ void set_result(const OpInfo& info, PyObject* tuple, int i, PyObject* result) { 
         PyTuple_SET_ITEM(tuple, i, result);
 }
 
-// PyTorch's rule: a `dtype` that is not told is that of out=, so that sums of floats end as integers. A real
+// PyTorch's rule: a `dtype` that is not told is that of out= or of the target, so that sums of floats end as
+// integers and running sums in place stay in theirs. A real
 // one tells nothing of complex operands, a floating one nothing of integers (their mean stays refused), bool
 // nothing at all.
 void take_dtype_of(const Tensor* out, const OpInfo& info, Arguments& a) {
@@ -170,9 +171,10 @@ PyObject* run_out(const OpInfo& info, Arguments& a) {
     return results.release();
 }
 
-PyObject* run_inplace(const OpInfo& info, const Arguments& a, PyObject* self) {
+PyObject* run_inplace(const OpInfo& info, Arguments& a, PyObject* self) {
     if (!info.inplace_ok)
         raise_kind(ErrorKind::Type, "type", info.signature->name, "the op has no in-place form.");
+    if (Tensor* target = a.operands[0].tensor; is_integral(target->dtype)) take_dtype_of(target, info, a);
     call_inplace(info.id, a.operands[0].tensor, a.in(), a.attr());
     track_if_needed(self);
     return Py_NewRef(self);

@@ -17,6 +17,7 @@
 #include "operators.h"
 #include "scalar_read.h"
 #include "tenora/dispatch.h"
+#include "tenora/tape.h"
 #include "tensor_object.h"
 
 namespace tenora::python {
@@ -284,9 +285,23 @@ int indexed_rank(Tensor* view, const Key& key) {
     return view->rank() - taken + brought;
 }
 
+// One number of another dtype, where a mask alone chooses, is assigned by value, as masked_fill does.
+Operand number_for_mask(const Tensor* view, const Key& key, Operand value) {
+    Tensor* t = value.tensor;
+    auto chooses = [](const TensorRef& entry) { return bool(entry); };
+    if (!t || t->dtype == view->dtype || t->numel != 1 || tracked(t)) return value;
+    auto mask = std::ranges::find_if(key.entries, chooses);
+    if (mask == key.entries.end() || (*mask)->dtype != DType::Bool) return value;
+    if (std::any_of(mask + 1, key.entries.end(), chooses)) return value;
+    PyRef number = PyRef::steal(item_object(t));
+    Scalar s;
+    return to_scalar(number.get(), &s) ? Operand(s) : value;
+}
+
 void put(Tensor* view, Key& key, Operand value) {
     TensorRef narrowed;
     value = without_leading_ones(value, indexed_rank(view, key), narrowed);
+    value = number_for_mask(view, key, value);
     bool one_mask = key.entries.size() == 1 && key.entries[0]->dtype == DType::Bool && value.has_scalar;
     // A mask of another shape is no mask of this tensor, though masked_fill would broadcast it.
     if (one_mask && masked_fill_op.available() && masked_fill_op.get().inplace_ok &&

@@ -1,4 +1,6 @@
 // Structural plans that make tensors from sizes and numbers.
+#include <cmath>
+
 #include "internal.h"
 
 namespace tenora {
@@ -113,6 +115,12 @@ Scalar as_number_of(Call& c, const Scalar& s, DType dtype) {
     return is_integral(dtype) ? Scalar::from_int(s.i) : Scalar::from_float(s.real());
 }
 
+// A number of a range of whole numbers, which PyTorch cuts off before it counts.
+Scalar cut_off(const Scalar& s) {
+    double v = s.real();
+    return !whole(s) && std::abs(v) < 9.2e18 ? Scalar::from_int(int64_t(v)) : s;
+}
+
 void arange(Call& c) {
     if (c.infer.attr.size() < 3) int_attr(c.infer, 3, "step");
     Scalar start = scalar_of(c.infer.attr[0]), end = scalar_of(c.infer.attr[1]),
@@ -120,7 +128,9 @@ void arange(Call& c) {
     bool integral = whole(start) && whole(end) && whole(step);
     DType dtype = dtype_attr(c.infer);
     if (dtype == DType::None) dtype = integral ? DType::I64 : default_dtype();
+    if (dtype == DType::I64) start = cut_off(start), end = cut_off(end), step = cut_off(step);
     int64_t size = steps_between(c, start, end, step);
+    if (is_integral(dtype)) start = cut_off(start), step = cut_off(step);
     start = as_number_of(c, start, dtype);
     step = as_number_of(c, step, dtype);
     make(c, {&size, 1}, dtype, device_at(c, 4, Device{}));

@@ -148,7 +148,7 @@ def _istft(
     if not input.dtype.is_complex or input.ndim not in (2, 3) or not input.numel():
         got = f"{input.dtype}{list(input.shape)}"
         raise refuse(name, "spectrum", got, "complex (batch, frequency, frame)", "Use what stft gives.")
-    half = not return_complex and (onesided is None or onesided)
+    half = not return_complex and (input.shape[-2] != n_fft if onesided is None else onesided)
     rows = n_fft // 2 + 1 if half else n_fft
     if input.shape[-2] != rows:
         raise refuse(name, "number of frequencies", input.shape[-2], str(rows), "Check n_fft and onesided.")

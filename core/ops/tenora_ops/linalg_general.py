@@ -134,6 +134,8 @@ def _ormqr(input: Any, tau: Any, other: Any, left: bool, transpose: bool) -> Any
     wanted = min(other.shape[-2 if left else -1], count)
     if tau.shape[-1] != wanted:
         raise refuse("ormqr", "length of tau", tau.shape[-1], str(wanted), "Give what geqrf gives.")
+    if count > rows:  # what stands beside the square part belongs to R
+        input = ops.narrow(input, -1, 0, rows)
     if count < rows:
         fill = ops.zeros([*input.shape[:-1], rows - count], dtype=input.dtype, device=input.device)
         input = ops.cat([input, fill], -1)
@@ -145,7 +147,7 @@ def _ormqr(input: Any, tau: Any, other: Any, left: bool, transpose: bool) -> Any
 def _ormqr_oracle(x: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
     def one(m: Any, t: Any, o: Any) -> Any:
         wide = np.zeros((len(m), len(m)), m.dtype)
-        wide[:, : m.shape[1]] = m
+        wide[:, : m.shape[1]] = m[:, : len(m)]
         q = _reflected(wide, t)
         q = q.conj().T if transpose else q
         return q @ o if left else o @ q
@@ -164,6 +166,8 @@ def _applied(draw: Draw) -> list[Sample]:
         sample(small(3, 3), small(3), small(2, 3), False),
         sample(small(3, 2), small(2), small(3, 3), True, True),
         sample(small(2, 2), small(2), small(2, 1)),
+        sample(small(2, 5), small(2), small(2, 3)),
+        sample(small(2, 5), small(2), small(4, 2), False, True),
     ]
 
 

@@ -315,6 +315,8 @@ repeat_interleave_places = op(
 
 def _roll(input: Any, shifts: Any, dims: Any = ()) -> Any:
     steps, axes = ints(shifts), ints(dims)
+    if not steps:
+        raise errors.OperationError("[roll] shifts: got none, expected at least one. Pass 0 to move nothing.")
     if not axes and len(steps) == 1:
         return ops.reshape(_roll(ops.reshape(input, (-1,)), steps, (0,)), input.shape)
     if len(steps) != len(axes):

@@ -247,7 +247,7 @@ def _diff(input: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
             f"[diff] order: got {n}, expected 0 or more. Pass how often to take differences."
         )
     dim = wrap_dim("diff", dim, input.ndim)
-    joined = [t for t in (prepend, input, append) if t is not None]
+    joined = [t for t in (prepend, input, append) if t is not None] if n else [input]
     found = ops.cat(joined, dim) if len(joined) > 1 else ops.clone(input)
     subtract = ops.logical_xor if found.dtype == _engine.bool else ops.sub
     for _ in range(min(n, found.shape[dim])):
@@ -257,7 +257,7 @@ def _diff(input: Any, n: int, dim: int, prepend: Any, append: Any) -> Any:
 
 
 def _differences(x: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    found = np.concatenate([t for t in (prepend, x, append) if t is not None], axis=dim)
+    found = np.concatenate([t for t in (prepend, x, append) if t is not None], axis=dim) if n else x
     for _ in range(n):
         rows = np.moveaxis(found, dim, 0)
         later = [b ^ a if found.dtype == bool else b - a for a, b in zip(rows[:-1], rows[1:], strict=True)]

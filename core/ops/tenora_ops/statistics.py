@@ -239,6 +239,13 @@ def _weights(rows: Any, fweights: Any, aweights: Any) -> Any:
                 f"[cov] {name} do not fit: got {tuple(weights.shape)}, expected one per observation, "
                 f"({rows.shape[1]},). Check the orientation."
             )
+        if weights is not None and weights.dtype.is_floating_point is (name == "fweights"):
+            expected = "whole numbers" if name == "fweights" else "a floating dtype"
+            raise errors.OperationError(f"[cov] {name}: got {weights.dtype}, expected {expected}. Cast them.")
+        if weights is not None and bool(ops.any(ops.lt(weights, 0))):
+            raise errors.OperationError(
+                f"[cov] {name}: got one below 0, expected 0 or more. Check the weights."
+            )
     if fweights is None or aweights is None:
         return aweights if fweights is None else fweights
     return fweights * aweights

@@ -112,7 +112,7 @@ contiguous = op(
     method="contiguous",
 )
 copy = op(
-    "copy(input: Tensor, src: Tensor | Scalar) -> Tensor",
+    "copy(input: Tensor, src: Tensor | Scalar, non_blocking: bool = False) -> Tensor",
     family=PLAN,
     prepare="copy",
     shape_only=("input",),
@@ -120,7 +120,7 @@ copy = op(
     samples=lambda draw: [sample(s.arguments[0], s.arguments[1]) for s in broadcasts(draw)],
     dtypes=FLOATING,
     oracle=lambda x, src: np.broadcast_to(src, x.shape),
-    doc="src, broadcast and cast to input: the functional form of copy_.",
+    doc="src, broadcast and cast to input: the functional form of copy_, which waits where it must.",
     example="tenora.zeros(2).copy_(tenora.tensor([1.0, 2.0]))",
     public="",
     inplace=True,
@@ -204,10 +204,11 @@ def _joined(tensors: Any, dim: int) -> Any:
 
 
 def _pieces(g: Any, tensors: Any, dim: Any) -> list[Any]:
+    """A vector without elements joins tensors of any rank: its dim is taken modulo its own rank."""
     pieces, start = [], 0
     for tensor in tensors:
-        length = tensor.shape[dim]
-        pieces.append(sum_to(ops.narrow(g, dim, start, length), tensor))
+        length = tensor.shape[dim % tensor.ndim]
+        pieces.append(sum_to(ops.reshape(ops.narrow(g, dim, start, length), tensor.shape), tensor))
         start = start + length
     return [pieces]
 
