@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -107,3 +109,27 @@ def test_modes_belong_to_the_thread() -> None:
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(tenora.is_grad_enabled).result() is True
         assert tenora.is_grad_enabled() is False
+
+
+#: The main thread waits for the first round: a thread that still imports NumPy's companions is theirs to end.
+DAEMON = """
+import threading, tenora
+running = threading.Event()
+def forever():
+    with tenora.use_backend({backend!r}):
+        while True:
+            x = tenora.ones(64, requires_grad=True)
+            (x * 2).sum().backward()
+            running.set()
+threading.Thread(target=forever, daemon=True).start()
+running.wait()
+print((tenora.ones(3) + 1).tolist())
+"""
+
+
+def test_the_interpreter_ends_beside_a_daemon_thread(backend: str) -> None:
+    """CPython ends such a thread where it asks for the GIL, which may be deep inside of an op."""
+    for _ in range(4):
+        command = [sys.executable, "-c", DAEMON.format(backend=backend)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "[2.0, 2.0, 2.0]\n", "")

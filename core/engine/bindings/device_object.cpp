@@ -119,7 +119,7 @@ std::string ask_chooser(const std::string& space_name) {
              "no backend for device type '" + space_name +
                  "': nothing chooses one. Import tenora, or register a backend and set it as the default.");
     }
-    PyRef answer = own(PyObject_CallFunction(chooser, "s", space_name.c_str()));
+    PyRef answer = own(call_python([&] { return PyObject_CallFunction(chooser, "s", space_name.c_str()); }));
     return to_text(answer.get());
 }
 

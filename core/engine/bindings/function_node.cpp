@@ -53,7 +53,8 @@ void run_python_node(Node* node, std::span<Tensor* const> grads, bool, std::span
         PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), check(grad));
     }
     RunningNode running(node);
-    PyRef answer = own(PyObject_CallMethod(context.get(), "_run_backward", "(O)", tuple.get()));
+    PyRef answer = own(
+        call_python([&] { return PyObject_CallMethod(context.get(), "_run_backward", "(O)", tuple.get()); }));
     PyRef results = answer.get() == Py_None || is_tensor(answer.get()) ? own(PyTuple_Pack(1, answer.get()))
                                                                        : own(PySequence_Tuple(answer.get()));
     size_t n = size_t(PyTuple_GET_SIZE(results.get()));
@@ -79,7 +80,8 @@ void free_python_node(Node* node) {
     if (!payload || !payload->object) return;
     PyRef context = PyRef::borrow(payload->object);
     PyRef method = PyRef::steal(PyObject_GetAttrString(context.get(), "_free"));
-    PyRef done = method ? PyRef::steal(PyObject_CallNoArgs(method.get())) : PyRef();
+    PyRef done =
+        method ? PyRef::steal(call_python([&] { return PyObject_CallNoArgs(method.get()); })) : PyRef();
     if (!done) PyErr_Clear();  // a context without _free keeps what it saved
 }
 

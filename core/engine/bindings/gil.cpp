@@ -36,7 +36,7 @@ void* release_gil() {
 
 void acquire_gil(void* token) {
     if (!token) return;
-    PyEval_RestoreThread(static_cast<PyThreadState*>(token));
+    call_python([&] { PyEval_RestoreThread(static_cast<PyThreadState*>(token)); });
     modes().holds_gil = true;
     drain_releases();
 }
@@ -45,7 +45,7 @@ void acquire_gil(void* token) {
 
 GilGuard::GilGuard() : taken_(!PyGILState_Check()) {
     if (!taken_) return;
-    state_ = PyGILState_Ensure();
+    state_ = call_python([] { return PyGILState_Ensure(); });
     modes().holds_gil = true;
 }
 

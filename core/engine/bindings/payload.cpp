@@ -70,11 +70,11 @@ void run_hooks(void* p, int kind, Tensor* owner, TensorRef& grad) {
         if (HookKind(kind) == HookKind::PostAccumulate) {
             if (!owner) continue;
             PyRef leaf = own(wrap(owner));
-            own(PyObject_CallOneArg(hook.get(), leaf.get()));
+            own(call_python([&] { return PyObject_CallOneArg(hook.get(), leaf.get()); }));
             continue;
         }
         PyRef given = own(wrap_or_none(grad.get()));
-        PyRef answer = own(PyObject_CallOneArg(hook.get(), given.get()));
+        PyRef answer = own(call_python([&] { return PyObject_CallOneArg(hook.get(), given.get()); }));
         if (answer.get() == Py_None) continue;
         if (!is_tensor(answer.get())) {
             raise_kind(ErrorKind::Type, "hook", "register_hook",
@@ -113,12 +113,16 @@ void run_node_hooks(void* p, NodeHookKind kind, Node*, std::span<TensorRef> grad
     for (const PyRef& hook : list) {
         PyRef outputs = tuple_of_tensors(grad_outputs);
         if (kind == NodeHookKind::Pre) {
-            take_answer(own(PyObject_CallOneArg(hook.get(), outputs.get())).get(), grad_outputs);
+            take_answer(
+                own(call_python([&] { return PyObject_CallOneArg(hook.get(), outputs.get()); })).get(),
+                grad_outputs);
         } else {
             PyRef inputs = tuple_of_tensors(grad_inputs);
-            take_answer(
-                own(PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(), nullptr)).get(),
-                grad_inputs);
+            take_answer(own(call_python([&] {
+                            return PyObject_CallFunctionObjArgs(hook.get(), inputs.get(), outputs.get(),
+                                                                nullptr);
+                        })).get(),
+                        grad_inputs);
         }
     }
 }

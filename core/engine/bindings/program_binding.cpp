@@ -172,9 +172,11 @@ ProgramRef trace(const TraceRequest& request) {
         raise_kind(ErrorKind::Runtime, "program", request.op.display(), "no tracer is set. Import tenora.");
     PyRef operands = operand_kinds(request), attributes = attribute_kinds(request.attr),
           name = text(request.op.spec.name);
-    PyRef program = own(PyObject_CallFunction(tracer, "OOKOO", name.get(), request.vjp ? Py_True : Py_False,
-                                              static_cast<unsigned long long>(request.needs), operands.get(),
-                                              attributes.get()));
+    PyRef program = own(call_python([&] {
+        return PyObject_CallFunction(tracer, "OOKOO", name.get(), request.vjp ? Py_True : Py_False,
+                                     static_cast<unsigned long long>(request.needs), operands.get(),
+                                     attributes.get());
+    }));
     try {
         return py::cast<ProgramRef>(py::handle(program.get()));
     } catch (const py::cast_error&) {

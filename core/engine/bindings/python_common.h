@@ -8,6 +8,8 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <cxxabi.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -68,6 +70,17 @@ class PythonError : public Error {
 inline PyObject* check(PyObject* p) {
     if (!p) throw_python();
     return p;
+}
+// Runs what may take the GIL back: Python code, or the taking itself. Where the interpreter is ending,
+// CPython up to 3.13 ends a daemon thread there with pthread_exit, whose unwinding the noexcept frames above
+// would turn into the end of the process; the thread sleeps instead, as it does from 3.14 on.
+template <class Call>
+decltype(auto) call_python(Call&& call) {
+    try {
+        return call();
+    } catch (abi::__forced_unwind&) {
+        for (;;) pause();
+    }
 }
 inline PyRef own(PyObject* p) { return PyRef::steal(check(p)); }
 inline void check_status(int status) {

@@ -159,8 +159,10 @@ PyRef foreign_array(PyKernel& k, const DLTensor* t) {
     PyRef shape = PyRef::steal(tuple_of({t->shape, size_t(t->ndim)})),
           steps = PyRef::steal(tuple_of({strides, size_t(t->ndim)}));
     PyRef address = own(PyLong_FromVoidPtr(t->data)), index = own(PyLong_FromLong(t->device.device_id));
-    return own(PyObject_CallFunctionObjArgs(k.wrap, address.get(), shape.get(), steps.get(),
-                                            dtype_object(dtype_of_dl(t)), index.get(), nullptr));
+    return own(call_python([&] {
+        return PyObject_CallFunctionObjArgs(k.wrap, address.get(), shape.get(), steps.get(),
+                                            dtype_object(dtype_of_dl(t)), index.get(), nullptr);
+    }));
 }
 
 struct Stack {  // positional arguments, then out and the attributes
@@ -220,8 +222,10 @@ int32_t call_kernel(PyKernel& k, const tnr_call* call) {
         }
         PyObject* out = stack.values[positional + 1];
         push_attributes(k, call, stack);
-        result = own(PyObject_Vectorcall(k.function, stack.values + 1,
-                                         positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+        result = own(call_python([&] {
+            return PyObject_Vectorcall(k.function, stack.values + 1,
+                                       positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
+        }));
         if (!k.wrap) store_result(k, result.get(), out, call->n_out);
         result = PyRef();
         out_tuple = PyRef();
@@ -274,8 +278,10 @@ int32_t supports(const tnr_call* call) {
     size_t positional = stack.n - 1;
     PyRef names = own(PyTuple_GetSlice(keywords_for(k, call->n_attr), 1, Py_ssize_t(call->n_attr) + 1));
     push_attributes(k, call, stack);
-    PyRef answer = own(PyObject_Vectorcall(k.supports, stack.values + 1,
-                                           positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names.get()));
+    PyRef answer = own(call_python([&] {
+        return PyObject_Vectorcall(k.supports, stack.values + 1, positional | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                   names.get());
+    }));
     if (answer.get() == Py_True) return 1;
     if (call->error && call->error_size) {
         std::string reason = PyUnicode_Check(answer.get()) ? to_text(answer.get()) : "the kernel declines";

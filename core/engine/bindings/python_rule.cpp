@@ -77,7 +77,8 @@ void run_rule(PyObject* callable, bool is_dtype_rule, Infer& c) {
     for (size_t i = 0; i < c.in.size(); ++i)
         PyTuple_SET_ITEM(operands.get(), Py_ssize_t(i), describe_operand(c.in[i]).release());
     PyRef attributes = attribute_tuple(c.op, c.attr);
-    PyRef answer = own(PyObject_CallFunctionObjArgs(callable, operands.get(), attributes.get(), nullptr));
+    PyRef answer = own(call_python(
+        [&] { return PyObject_CallFunctionObjArgs(callable, operands.get(), attributes.get(), nullptr); }));
     if (is_dtype_rule) return take_dtype(c, answer.get());
     if (c.op.spec.n_out == 1) return take_shape(c, 0, answer.get());
     PyRef list = own(PySequence_Tuple(answer.get()));
@@ -114,8 +115,10 @@ void call_function(const Op& op, std::span<const Operand> in, std::span<const At
         raise_kind(ErrorKind::Runtime, "function", op.display(),
                    "nothing calls Python functions. Import tenora.");
     PyRef name = text(op.spec.name), operands = operand_tuple(in), attributes = attribute_tuple(op, attr);
-    PyRef answer = own(
-        PyObject_CallFunctionObjArgs(function_caller, name.get(), operands.get(), attributes.get(), nullptr));
+    PyRef answer = own(call_python([&] {
+        return PyObject_CallFunctionObjArgs(function_caller, name.get(), operands.get(), attributes.get(),
+                                            nullptr);
+    }));
     take_results(op.display(), answer.get(), {out, size_t(op.spec.n_out)}, false);
 }
 
@@ -130,8 +133,10 @@ void call_formula(const Op& op, uint64_t needs, std::span<Tensor* const> tensors
     for (size_t i = 0; i < tensors.size(); ++i)
         PyTuple_SET_ITEM(list.get(), Py_ssize_t(i), check(wrap_or_none(tensors[i])));
     PyRef attributes = attribute_tuple(op, attr);
-    PyRef answer = own(PyObject_CallFunctionObjArgs(formula_caller, name.get(), mask.get(), list.get(),
-                                                    attributes.get(), nullptr));
+    PyRef answer = own(call_python([&] {
+        return PyObject_CallFunctionObjArgs(formula_caller, name.get(), mask.get(), list.get(),
+                                            attributes.get(), nullptr);
+    }));
     take_results(op.display(), answer.get(), out, true);
 }
 

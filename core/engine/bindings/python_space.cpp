@@ -48,7 +48,8 @@ int32_t device_count(void* state) { return of(state).device_count; }
 
 int32_t alloc(void* state, int32_t device, size_t bytes, void** out, char* error, size_t size) {
     GilGuard gil;
-    PyRef answer = PyRef::steal(PyObject_CallFunction(of(state).alloc, "in", int(device), Py_ssize_t(bytes)));
+    PyRef answer = PyRef::steal(call_python(
+        [&] { return PyObject_CallFunction(of(state).alloc, "in", int(device), Py_ssize_t(bytes)); }));
     if (!answer) return report(error, size);
     *out = PyLong_AsVoidPtr(answer.get());
     if (PyErr_Occurred()) return report(error, size);
@@ -59,14 +60,16 @@ int32_t release(void* state, int32_t device, void* data, size_t bytes) {
     if (!Py_IsInitialized()) return TNR_OK;
     GilGuard gil;
     PyRef address = PyRef::steal(PyLong_FromVoidPtr(data));
-    PyRef answer = PyRef::steal(
-        PyObject_CallFunction(of(state).release, "iOn", int(device), address.get(), Py_ssize_t(bytes)));
+    PyRef answer = PyRef::steal(call_python([&] {
+        return PyObject_CallFunction(of(state).release, "iOn", int(device), address.get(), Py_ssize_t(bytes));
+    }));
     return answer ? TNR_OK : report(nullptr, 0);
 }
 
 int32_t memory_info(void* state, int32_t device, size_t* free_bytes, size_t* total_bytes) {
     GilGuard gil;
-    PyRef answer = PyRef::steal(PyObject_CallFunction(of(state).memory_info, "i", int(device)));
+    PyRef answer = PyRef::steal(
+        call_python([&] { return PyObject_CallFunction(of(state).memory_info, "i", int(device)); }));
     unsigned long long free_value = 0, total = 0;
     if (!answer || !PyArg_ParseTuple(answer.get(), "KK", &free_value, &total)) return report(nullptr, 0);
     *free_bytes = size_t(free_value);
@@ -79,15 +82,17 @@ int32_t copy_bytes(void* state, void* dst, int32_t dst_device, const void* src, 
     GilGuard gil;
     PyRef to = PyRef::steal(PyLong_FromVoidPtr(dst)),
           from = PyRef::steal(PyLong_FromVoidPtr(const_cast<void*>(src)));
-    PyRef answer =
-        PyRef::steal(PyObject_CallFunction(of(state).copy, "OiOiniO", to.get(), int(dst_device), from.get(),
-                                           int(src_device), Py_ssize_t(bytes), int(kind), Py_None));
+    PyRef answer = PyRef::steal(call_python([&] {
+        return PyObject_CallFunction(of(state).copy, "OiOiniO", to.get(), int(dst_device), from.get(),
+                                     int(src_device), Py_ssize_t(bytes), int(kind), Py_None);
+    }));
     return answer ? TNR_OK : report(error, size);
 }
 
 int32_t synchronize(void* state, int32_t device, char* error, size_t size) {
     GilGuard gil;
-    PyRef answer = PyRef::steal(PyObject_CallFunction(of(state).synchronize, "i", int(device)));
+    PyRef answer = PyRef::steal(
+        call_python([&] { return PyObject_CallFunction(of(state).synchronize, "i", int(device)); }));
     return answer ? TNR_OK : report(error, size);
 }
 

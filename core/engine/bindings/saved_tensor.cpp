@@ -39,7 +39,7 @@ PyRef pack(Tensor* bare) {
     NoGrad quiet;
     uint32_t version = bare->version();
     PyRef wrapper = own(wrap(bare));
-    PyRef packed = own(PyObject_CallOneArg(pair.pack.get(), wrapper.get()));
+    PyRef packed = own(call_python([&] { return PyObject_CallOneArg(pair.pack.get(), wrapper.get()); }));
     if (bare->version() != version)
         raise_kind(ErrorKind::Runtime, "version", "saved_tensors_hooks",
                    "the pack hook modified its input in place: got another version, expected the same. Clone "
@@ -49,7 +49,8 @@ PyRef pack(Tensor* bare) {
 
 TensorRef unpack(PyObject* pair) {
     PyRef held = PyRef::borrow(pair);
-    PyRef made = own(PyObject_CallOneArg(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1)));
+    PyRef made = own(call_python(
+        [&] { return PyObject_CallOneArg(PyTuple_GET_ITEM(pair, 0), PyTuple_GET_ITEM(pair, 1)); }));
     if (!is_tensor(made.get()))
         raise_kind(ErrorKind::Type, "type", "saved_tensors_hooks",
                    "the unpack hook returned something else: got " + type_name(made.get()) +

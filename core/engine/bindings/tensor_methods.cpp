@@ -19,26 +19,40 @@ int checked_dim(Tensor* t, PyObject* o, const char* op) {
     int64_t dim = int64_argument(o, "dim"), rank = t->rank();
     if (dim < -rank || dim >= rank) {
         raise_kind(ErrorKind::Index, "index", op,
-                   "dim is out of range: got " + std::to_string(dim) + " for " + describe(t) + ".");
+                   "dim is out of range: got " + std::to_string(dim) + " for " + describe(t) + ", expected " +
+                       std::to_string(-rank) + " to " + std::to_string(rank - 1) +
+                       ". Ask for a dimension that the tensor has.");
     }
     return int(dim < 0 ? dim + rank : dim);
 }
 
-PyObject* size(PyObject* self, PyObject* args) {
-    PyObject* dim = Py_None;
-    if (!PyArg_ParseTuple(args, "|O:size", &dim)) return nullptr;
+// What is given as `dim`, by position or keyword; None where nothing is.
+PyObject* given_dim(const char* op, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+    Py_ssize_t named = names ? PyTuple_GET_SIZE(names) : 0;
+    if (count + named > 1)
+        raise_kind(ErrorKind::Type, "type", op,
+                   "too many arguments: got " + std::to_string(count + named) +
+                       ", expected at most one, dim. Ask for one dimension.");
+    if (named && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "dim") != 0)
+        raise_kind(ErrorKind::Type, "type", op,
+                   "unknown keyword: got '" + to_text(PyTuple_GET_ITEM(names, 0)) +
+                       "', expected 'dim'. Correct the name.");
+    return count + named ? args[0] : Py_None;
+}
+
+PyObject* size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     return guarded([&] {
         Tensor* t = impl_of(self);
+        PyObject* dim = given_dim("size", args, count, names);
         if (dim == Py_None) return size_object(t->shape());
         return check(PyLong_FromLongLong(t->dl.shape[checked_dim(t, dim, "size")]));
     });
 }
 
-PyObject* stride(PyObject* self, PyObject* args) {
-    PyObject* dim = Py_None;
-    if (!PyArg_ParseTuple(args, "|O:stride", &dim)) return nullptr;
+PyObject* stride(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
     return guarded([&] {
         Tensor* t = impl_of(self);
+        PyObject* dim = given_dim("stride", args, count, names);
         if (dim == Py_None) return tuple_of(t->strides());
         return check(PyLong_FromLongLong(t->dl.strides[checked_dim(t, dim, "stride")]));
     });
@@ -185,8 +199,10 @@ PyCFunction method(F* f) {
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    {"size", size, METH_VARARGS, "size(dim=None): the shape, or the size of one dimension."},
-    {"stride", stride, METH_VARARGS, "stride(dim=None): steps between elements, in elements."},
+    {"size", method(size), METH_FASTCALL | METH_KEYWORDS,
+     "size(dim=None): the shape, or the size of one dimension."},
+    {"stride", method(stride), METH_FASTCALL | METH_KEYWORDS,
+     "stride(dim=None): steps between elements, in elements."},
     {"numel", numel, METH_NOARGS, "Number of elements."},
     {"nelement", numel, METH_NOARGS, "Number of elements."},
     {"dim", dim, METH_NOARGS, "Number of dimensions."},
