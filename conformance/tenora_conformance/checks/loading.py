@@ -1,26 +1,23 @@
 """L0: a backend loads, reports what it is, and does what its manifest says.
 
-- Everything here is a case of its own (`@load/-/-/NAME`), so that a person reads what is wrong.
-- `@load/-/-/kernels` is what a backend that does nothing fails at.
+- Everything here is a case of its own (`@loading/-/-/NAME`), so that a person reads what is wrong.
+- `@loading/-/-/kernels` is what a backend that does nothing fails at.
 """
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-
 import tenora
 import tenora_dispatch
 import tenora_ops
-from tenora_conformance.model import Case, Check, Detail, Failed, Level, Outcome
-from tenora_conformance.subject import Subject, judged_by
+from tenora_conformance.checks.scripts import Script, run_python, script_check
+from tenora_conformance.model import Failed, Level, Outcome
+from tenora_conformance.subject import Subject
 from tenora_dispatch import BackendRow
 
 #: Run in a process of its own: after discovery and a report, no module of the backend's package may be loaded.
 DISCOVERY = """
 import sys, tenora, tenora_dispatch
-row = next(row for row in tenora_dispatch.backends() if row.name == {name!r})
+row = next(row for row in tenora_dispatch.backends() if row.name == NAME)
 print(row.package in sys.modules, row.state)
 """
 #: A wrong value of each type of option.
@@ -31,15 +28,9 @@ def _row(subject: Subject) -> BackendRow:
     return next(row for row in tenora_dispatch.backends() if row.name == subject.name)
 
 
-def _discovery(subject: Subject) -> None:
+def _discovery(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Reading about a backend runs none of its code."""
-    code = DISCOVERY.format(name=subject.name)
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
-    )
-    if done.returncode != 0:
-        raise Failed("`import tenora` fails where this backend is installed", Detail(traceback=done.stderr))
-    loaded, state = done.stdout.split()
+    loaded, state = run_python(DISCOVERY, subject).split()
     if loaded == "True" or state != "DISCOVERED":
         raise Failed(
             f"discovery runs code of the backend: its package is loaded and its state is {state}, expected"
@@ -47,7 +38,7 @@ def _discovery(subject: Subject) -> None:
         )
 
 
-def _state(subject: Subject) -> None:
+def _state(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """It is READY, and `probe` found a device."""
     row = _row(subject)
     if row.state != "READY":
@@ -57,17 +48,16 @@ def _state(subject: Subject) -> None:
         raise Failed(f"number of devices of type {subject.device_type!r}: got {count}, expected at least 1")
 
 
-def _chosen(subject: Subject) -> None:
+def _chosen(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Asked for by name, it is the one that computes."""
-    with judged_by(subject):
-        current = tenora.current_backend(subject.device)
+    current = tenora.current_backend(subject.device)
     if current != subject.name:
         raise Failed(
             f"`use_backend({subject.name!r})`: got {current!r} as the current backend, expected its own name"
         )
 
 
-def _kernels(subject: Subject) -> None:
+def _kernels(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """It registers kernels at all."""
     if not subject.kernels:
         ring = sum(record.kind == "kernel" for record in tenora_ops.records())
@@ -77,7 +67,7 @@ def _kernels(subject: Subject) -> None:
         )
 
 
-def _manifest(subject: Subject) -> None:
+def _manifest(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Name, version and op set of the manifest are those of what was loaded."""
     row = _row(subject)
     if row.manifest is None or row.manifest.name != subject.name:
@@ -92,7 +82,7 @@ def _manifest(subject: Subject) -> None:
         )
 
 
-def _capabilities(subject: Subject) -> None:
+def _capabilities(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """What the manifest calls a capability is a word that means something."""
     known = {"ring0", "fused", "streams", "pinned_memory", "events", "own_pool"}
     unknown = sorted(subject.capabilities - known)
@@ -103,7 +93,7 @@ def _capabilities(subject: Subject) -> None:
         )
 
 
-def _options(subject: Subject) -> None:
+def _options(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Each option takes its value in force again, and refuses one of another type."""
     row = _row(subject)
     assert row.manifest is not None
@@ -119,7 +109,7 @@ def _options(subject: Subject) -> None:
         raise Failed(f"option {name!r} of type {option.type} takes {WRONG[option.type]!r}, expected an error")
 
 
-def _tensor(subject: Subject) -> None:
+def _tensor(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """A tensor goes to the device and comes back."""
     there = tenora.tensor([1.0, 2.0, 3.0]).to(subject.device)
     if there.device.type != subject.device_type:
@@ -129,7 +119,7 @@ def _tensor(subject: Subject) -> None:
         raise Failed(f"[1.0, 2.0, 3.0] sent to {subject.device} and fetched: got {back}")
 
 
-SCRIPTS: dict[str, Callable[[Subject], None]] = {
+SCRIPTS: dict[str, Script] = {
     "discovery": _discovery,
     "state": _state,
     "manifest": _manifest,
@@ -139,18 +129,4 @@ SCRIPTS: dict[str, Callable[[Subject], None]] = {
     "options": _options,
     "tensor": _tensor,
 }
-
-
-def cases() -> Iterator[Case]:
-    """One case for each thing that a backend does before any op is judged."""
-    for name in SCRIPTS:
-        yield Case("@load", "-", "-", name, Level.L0, "loading")
-
-
-def run(case: Case, subject: Subject) -> Outcome:
-    """Runs one script."""
-    SCRIPTS[case.sample](subject)
-    return Outcome()
-
-
-CHECK = Check("loading", cases, run, seconds=180.0)
+CHECK = script_check("loading", Level.L0, SCRIPTS, dtypes=("-",), seconds=180.0)

@@ -7,15 +7,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 import tenora
+from tenora_conformance.checks.scripts import Script, script_check
 from tenora_conformance.judge.compare import fetched
-from tenora_conformance.model import Case, Check, Failed, Level, Outcome
-from tenora_conformance.subject import Subject, judged_by, watch
+from tenora_conformance.model import Failed, Level, Outcome
+from tenora_conformance.subject import Subject, watch
 from tenora_ops.samples import ALL, numpy_dtype
 
 #: Elements of a tensor: none, one, around a vector, around a page, a large one.
@@ -44,14 +44,14 @@ def _same_bytes(got: np.ndarray, expected: np.ndarray, what: str) -> None:
         raise Failed(f"{what}: byte {first} of {expected.nbytes} differs, expected the bytes that were sent")
 
 
-def _round_trip(dtype: str, subject: Subject, outcome: Outcome) -> None:
+def _round_trip(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Host to device to host."""
     for count in COUNTS:
         array = _patterns(dtype, count)
         _same_bytes(fetched(_there(array, subject)), array, f"{count} elements to the device and back")
 
 
-def _copies(dtype: str, subject: Subject, outcome: Outcome) -> None:
+def _copies(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """A clone is equal and is other memory: a write to one is not seen by the other."""
     for count in COUNTS[1:]:
         array = _patterns(dtype, count)
@@ -62,7 +62,7 @@ def _copies(dtype: str, subject: Subject, outcome: Outcome) -> None:
         _same_bytes(fetched(second), array, f"a clone of {count} elements")
 
 
-def _windows(dtype: str, subject: Subject, outcome: Outcome) -> None:
+def _windows(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """A window copied onto another leaves what lies around both."""
     array = _patterns(dtype, 240).reshape(12, 20)
     other = _patterns(dtype, 241)[:240].reshape(12, 20)
@@ -74,13 +74,10 @@ def _windows(dtype: str, subject: Subject, outcome: Outcome) -> None:
     _same_bytes(fetched(target), expected, "a window written to")
 
 
-def _aligned(dtype: str, subject: Subject, outcome: Outcome) -> None:
+def _aligned(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Fresh memory lies at a multiple of 64 bytes, and no two live blocks overlap."""
-    with judged_by(subject):
-        blocks = [
-            tenora.empty(count, dtype=subject.dtype(dtype), device=subject.device) for count in COUNTS[1:]
-        ]
-        again = [tenora.empty_like(block) for block in blocks]
+    blocks = [tenora.empty(count, dtype=subject.dtype(dtype), device=subject.device) for count in COUNTS[1:]]
+    again = [tenora.empty_like(block) for block in blocks]
     spans = []
     for block in blocks + again:
         address, size = block.data_ptr(), block.numel() * block.element_size()
@@ -93,7 +90,7 @@ def _aligned(dtype: str, subject: Subject, outcome: Outcome) -> None:
             raise Failed(f"two live blocks overlap: one ends at {end:#x}, the next begins at {begin:#x}")
 
 
-def _returned(dtype: str, subject: Subject, outcome: Outcome) -> None:
+def _returned(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Live bytes are back at the baseline when the last reference goes."""
     module = getattr(tenora, subject.device_type)
     before = module.memory_stats(subject.device)["live_bytes"]
@@ -107,13 +104,12 @@ def _returned(dtype: str, subject: Subject, outcome: Outcome) -> None:
         raise Failed(f"live bytes while tensors live: got {held}, expected more than {before}")
 
 
-def _exhausted(dtype: str, subject: Subject, outcome: Outcome) -> None:
+def _exhausted(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """An impossible request is an OutOfMemoryError, and the next possible one succeeds."""
     try:
-        with judged_by(subject):
-            tenora.empty(IMPOSSIBLE, dtype=subject.dtype(dtype), device=subject.device)
+        tenora.empty(IMPOSSIBLE, dtype=subject.dtype(dtype), device=subject.device)
     except tenora.OutOfMemoryError:
-        _round_trip(dtype, subject, outcome)
+        _round_trip(subject, dtype, outcome)
         return
     except Exception as error:
         raise Failed(
@@ -122,7 +118,7 @@ def _exhausted(dtype: str, subject: Subject, outcome: Outcome) -> None:
     raise Failed("2**60 elements: got a tensor, expected OutOfMemoryError")
 
 
-SCRIPTS: dict[str, Callable[[str, Subject, Outcome], None]] = {
+SCRIPTS: dict[str, Script] = {
     "round_trip": _round_trip,
     "copies": _copies,
     "windows": _windows,
@@ -130,22 +126,4 @@ SCRIPTS: dict[str, Callable[[str, Subject, Outcome], None]] = {
     "returned": _returned,
     "exhausted": _exhausted,
 }
-
-
-def cases() -> Iterator[Case]:
-    """Each script in each dtype; all others stand on the round trip."""
-    for dtype in ALL:
-        for name in SCRIPTS:
-            roots = () if name == "round_trip" else (f"@memory/{dtype}/-/round_trip",)
-            yield Case("@memory", dtype, "-", name, Level.L1, "memory", roots)
-
-
-def run(case: Case, subject: Subject) -> Outcome:
-    """Runs one script in one dtype."""
-    outcome = Outcome()
-    with judged_by(subject):
-        SCRIPTS[case.sample](case.dtype, subject, outcome)
-    return outcome
-
-
-CHECK = Check("memory", cases, run)
+CHECK = script_check("memory", Level.L1, SCRIPTS, dtypes=ALL, root="round_trip")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-import tenora
 import tenora_ops
+from tenora_conformance.checks.asking import asking, level_of
 from tenora_conformance.covering import covering_rows
 from tenora_conformance.judge.calls import answer, has_arrays, prepare, samples_of
 from tenora_conformance.judge.compare import compare
 from tenora_conformance.judge.layouts import LAYOUTS
-from tenora_conformance.model import Case, Check, Failed, Level, Outcome, Unsupported
+from tenora_conformance.model import Case, Check, Outcome
 from tenora_conformance.subject import Subject, judged_by, watch
 from tenora_ops.record import Record
 from tenora_ops.samples import Sample
@@ -25,11 +25,6 @@ from tenora_ops.samples import Sample
 LAYOUT_BOUND = frozenset(
     {"view", "view_dtype", "view_as", "view_as_complex", "as_strided", "as_strided_scatter", "empty_like"}
 )
-
-
-def level_of(record: Record) -> Level:
-    """L1 for what every backend must supply, L2 for everything else."""
-    return Level.L1 if record.kind == "kernel" else Level.L2
 
 
 def cases() -> Iterator[Case]:
@@ -69,18 +64,11 @@ def run(case: Case, subject: Subject) -> Outcome:
     record, sample = sample_of(case)
     outcome = Outcome()
     call = prepare(record, sample, LAYOUTS[case.layout], subject)
-    try:
-        with judged_by(subject):
-            with watch(subject, outcome):
-                got = call()
-            outcome.worst = compare(record, case.dtype, sample, got, answer(record, sample))
-            call.check_inputs()
-    except tenora.NotSupportedError as error:
-        raise Unsupported(str(error)) from error
-    except Failed as failure:
-        failure.detail.call = f"{record.shown}({sample})"
-        failure.detail.inputs = failure.detail.inputs or [str(v) for v in sample.arguments]
-        raise
+    with asking(record, sample), judged_by(subject):
+        with watch(subject, outcome):
+            got = call()
+        outcome.worst = compare(record, case.dtype, sample, got, answer(record, sample))
+        call.check_inputs()
     return outcome
 
 
