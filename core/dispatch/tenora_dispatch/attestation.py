@@ -9,6 +9,7 @@
 - Anything wrong with the file is a sentence, never an exception: it can only cost the automatic choice.
 """
 
+import dataclasses
 import hashlib
 import json
 from collections.abc import Mapping
@@ -116,6 +117,12 @@ def _entry(path: Path, kind: str, entry: Mapping[str, Any]) -> Attestation:
     if wrong or texts["level"] not in LEVELS:
         raise UnusableReport(f"{path}: the entry of '{kind}' is wrong at {', '.join(wrong) or 'level'}")
     return Attestation(**{name: str(text) for name, text in texts.items()})
+
+
+def text_of(name: str, devices: Mapping[str, Attestation]) -> str:
+    """The text of a backend's file, which `read` reads."""
+    entries = {kind: dataclasses.asdict(entry) for kind, entry in sorted(devices.items())}
+    return json.dumps({"schema": SCHEMA, "backend": name, "devices": entries}, indent=2) + "\n"
 
 
 def objection(manifest_path: Path, package: str, device_type: str, opset_version: str) -> str:
