@@ -12,7 +12,7 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,8 @@ from tenora_dispatch.discovery import package_folders
 FILE_NAME = "tenora-conformance.json"
 SOURCES_FILE = "tenora-sources.txt"
 SCHEMA = 1
+#: Whether the automatic choice passes over a backend that carries no report that counts.
+REQUIRED = False
 #: What the automatic choice asks for.
 REQUIRED_LEVEL = "L3"
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
@@ -44,17 +46,24 @@ class UnusableReport(ValueError):
     """Why a `tenora-conformance.json` says nothing."""
 
 
-def package_files(package: str) -> dict[str, Path]:
-    """The files that a package's digest is over, by their name within the package.
-
-    Raises: `UnusableReport` for a package that Python cannot find.
-    """
+def _found_folders(package: str) -> list[Path]:
+    """Where Python would import a package from. Raises: `UnusableReport` where it is not found."""
     try:
         folders = [folder for folder in package_folders(package) if folder.is_dir()]
     except (ImportError, ValueError, AttributeError) as error:
         raise UnusableReport(f"package '{package}' cannot be found: {error}") from error
     if not folders:
         raise UnusableReport(f"package '{package}' cannot be found")
+    return folders
+
+
+def package_files(package: str) -> dict[str, Path]:
+    """The files that a package's digest is over, by their name within it. Raises: `UnusableReport`."""
+    return folders_files(_found_folders(package))
+
+
+def folders_files(folders: Iterable[Path]) -> dict[str, Path]:
+    """The files that the digest of a package in these folders is over, by their name within it."""
     files: dict[str, Path] = {}
     for folder in folders:
         for path in folder.rglob("*"):
@@ -80,17 +89,18 @@ def package_digest(package: str) -> str:
         >>> package_digest("tenora_dispatch")[:7]
         'sha256:'
     """
+    return folders_digest(_found_folders(package))
+
+
+def folders_digest(folders: Iterable[Path]) -> str:
+    """The same of a package that lies in these folders. Raises: `UnusableReport` where a file cannot be read."""
     lines = []
-    for name, path in package_files(package).items():
+    for name, path in folders_files(folders).items():
         try:
             lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n")
         except OSError as error:
             raise UnusableReport(f"{path} cannot be read: {error}") from error
-    return f"sha256:{hashlib.sha256(''.join(sorted(lines, key=_name_of)).encode()).hexdigest()}"
-
-
-def _name_of(line: str) -> str:
-    return line.partition("  ")[2]
+    return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
 
 
 def read(path: Path) -> dict[str, Attestation]:

@@ -6,23 +6,25 @@ The first of these that says anything decides:
 2. `set_default_backend(...)` of this process.
 3. `TENORA_BACKEND`, a comma list with one backend per device type.
 4. The user's configuration (`tenora use NAME`).
-5. The one installed backend for the device whose manifest says `auto = true`.
+5. The one installed backend for the device whose manifest says `auto = true` and which carries a conformance report
+   (attestation.py); one without is passed over, and `Choice.steps` says why.
 6. The backend whose manifest says `reference = true`, if it serves the device.
 
 - 1 to 4 are wishes: if the backend cannot be had, that is an error, never another backend.
-- Two candidates in step 5, or one that fails: an error that names them, or a warning where the reference serves.
+- Two candidates in step 5, one that fails, or none but those passed over: an error that names them, or a warning where
+  the reference serves.
 - Steps 3 to 6 are answered once per device type and process; the engine remembers the answer.
 """
 
 import functools
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import TracebackType
 from typing import ParamSpec, TypeVar
 
-from tenora_dispatch import config
+from tenora_dispatch import attestation, config, opset
 from tenora_dispatch.errors import (
     AmbiguousBackendError,
     ArgumentTypeError,
@@ -190,10 +192,14 @@ class Chooser:
 
     def _automatic(self, device_type: str, steps: list[tuple[str, str]]) -> Choice:
         rows = [row for row in self.table.rows() if device_type in row.device_types]
-        candidates = [row for row in rows if row.manifest and row.manifest.auto and row.state not in OUT]
+        willing = [row for row in rows if row.manifest and row.manifest.auto and row.state not in OUT]
+        objections = {row.name: _objection(row, device_type) for row in willing}
+        candidates = [row for row in willing if not objections[row.name]]
         if len(candidates) > 1:
             candidates = [row for row in candidates if self._works(row)]
         names = [row.name for row in candidates]
+        passed_over = {name: reason for name, reason in objections.items() if reason}
+        steps += [(_AUTO, f"{name} is passed over: {reason}") for name, reason in passed_over.items()]
         reference = self._reference(device_type)
         if len(names) == 1:
             steps.append((_AUTO, names[0]))
@@ -205,11 +211,16 @@ class Chooser:
                 f"[backend] several backends could compute on '{device_type}': got {', '.join(names)}, expected one. "
                 f"Choose: tenora use {names[0]}"
             )
+        elif passed_over:
+            warning = _passed_over(device_type, passed_over)
         steps.append((_REFERENCE, reference or f"does not serve '{device_type}'"))
         if reference is not None:
             told = f"{warning} (the reference '{reference}' serves until then)" if warning else ""
             return Choice(device_type, reference, _REFERENCE, tuple(steps), warning=told)
-        problem = AmbiguousBackendError(warning) if names else self._nobody(device_type, rows)
+        if names:
+            problem: BackendError = AmbiguousBackendError(warning)
+        else:
+            problem = BackendNotFoundError(warning) if warning else self._nobody(device_type, rows)
         return Choice(device_type, None, _REFERENCE, tuple(steps), problem)
 
     def _works(self, row: BackendRow) -> bool:
@@ -249,6 +260,22 @@ class Chooser:
             f"[backend] no backend computes on '{device_type}': got {', '.join(serving_names) or 'none installed'}, "
             f"expected one. {advice}"
         )
+
+
+def _objection(row: BackendRow, device_type: str) -> str:
+    """Why a backend that is willing may not be chosen automatically; "" if it may."""
+    assert row.manifest is not None
+    if not attestation.REQUIRED:
+        return ""
+    return attestation.objection(row.manifest.path, row.package, device_type, opset.version())
+
+
+def _passed_over(device_type: str, reasons: Mapping[str, str]) -> str:
+    told = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
+    return (
+        f"[backend] no backend may be chosen automatically for '{device_type}': got {told}, expected a conformance "
+        f"report of level {attestation.REQUIRED_LEVEL}. Choose by name: tenora use {next(iter(reasons))}"
+    )
 
 
 def _no_device(name: str) -> str:
