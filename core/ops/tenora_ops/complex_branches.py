@@ -2,17 +2,37 @@
 
 - Formulas and branch cuts: Kahan, Branch cuts for complex elementary functions (1987). The sign of a zero decides
   the side of a cut.
+- Limits at infinity are those of C's annex G, chosen beside the formulas, where infinities meet zeros.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tenora_ops.formula import conj, ops
 
+#: From where on log |1 + z| is log |z| in double precision, and the square of |z| is still finite in single.
+LARGE = 1e17
+
 
 def _parts(z: Any) -> tuple[Any, Any]:
     return ops.real(z), ops.imag(z)
+
+
+def _far(x: Any, y: Any) -> Any:
+    return ops.logical_or(ops.eq(ops.abs(x), math.inf), ops.eq(ops.abs(y), math.inf))
+
+
+def _times(a: Any, b: Any) -> Any:
+    """a b, where a zero beside an infinity or NaN stays one."""
+    return ops.where(ops.eq(a, 0), a, ops.where(ops.eq(b, 0), b * ops.sign(a), a * b))
+
+
+def scaled(z: Any, factor: float) -> Any:
+    """Each part times a real number: a product of complex numbers would multiply infinities by 0."""
+    x, y = _parts(z)
+    return ops.complex(x * factor, y * factor)
 
 
 def _roots(z: Any) -> tuple[Any, Any]:
@@ -22,16 +42,20 @@ def _roots(z: Any) -> tuple[Any, Any]:
 
 
 def asin(z: Any) -> Any:
-    left, right = _roots(z)
+    (x, y), (left, right) = _parts(z), _roots(z)
+    far = _far(x, y)
     return ops.complex(
-        ops.atan2(ops.real(z) * 1.0, ops.real(left * right)), ops.asinh(ops.imag(conj(left) * right))
+        ops.atan2(x * 1.0, ops.where(far, ops.abs(y), ops.real(left * right))),
+        ops.copysign(ops.where(far, math.inf, ops.asinh(ops.imag(conj(left) * right))), y),
     )
 
 
 def acos(z: Any) -> Any:
-    left, right = _roots(z)
+    (x, y), (left, right) = _parts(z), _roots(z)
+    far = _far(x, y)
     return ops.complex(
-        ops.atan2(ops.real(left), ops.real(right)) * 2, ops.asinh(ops.imag(conj(right) * left))
+        ops.where(far, ops.atan2(ops.abs(y), x), ops.atan2(ops.real(left), ops.real(right)) * 2),
+        ops.copysign(ops.where(far, math.inf, ops.asinh(ops.imag(conj(right) * left))), -y),
     )
 
 
@@ -54,14 +78,23 @@ def asinh(z: Any) -> Any:
 def acosh(z: Any) -> Any:
     x, y = _parts(z)
     low, high = ops.sqrt(ops.complex(x - 1, y * 1.0)), ops.sqrt(ops.complex(x + 1, y * 1.0))
-    return ops.complex(ops.asinh(ops.real(conj(low) * high)), ops.atan2(ops.imag(low), ops.real(high)) * 2)
+    far = _far(x, y)
+    return ops.complex(
+        ops.where(far, math.inf, ops.asinh(ops.real(conj(low) * high))),
+        ops.where(far, ops.atan2(y, x), ops.atan2(ops.imag(low), ops.real(high)) * 2),
+    )
 
 
 def atanh(z: Any) -> Any:
     x, y = _parts(z)
     t = ops.abs(x)
     size = ops.log1p(t * 4 / ((1 - t) * (1 - t) + y * y)) * 0.25
-    return ops.complex(ops.copysign(size, x), ops.atan2(y * 2, (1 - t) * (t + 1) - y * y) * 0.5)
+    angle = ops.atan2(y * 2, (1 - t) * (t + 1) - y * y) * 0.5
+    far = _far(x, y)
+    return ops.complex(
+        ops.copysign(ops.where(far, 0, size), x),
+        ops.copysign(ops.where(ops.logical_and(far, ops.eq(y, y)), math.pi / 2, angle), y),
+    )
 
 
 def atan(z: Any) -> Any:
@@ -70,12 +103,12 @@ def atan(z: Any) -> Any:
 
 def sinh(z: Any) -> Any:
     x, y = _parts(z)
-    return ops.complex(ops.sinh(x) * ops.cos(y), ops.cosh(x) * ops.sin(y))
+    return ops.complex(_times(ops.sinh(x), ops.cos(y)), _times(ops.cosh(x), ops.sin(y)))
 
 
 def cosh(z: Any) -> Any:
     x, y = _parts(z)
-    return ops.complex(ops.cosh(x) * ops.cos(y), ops.sinh(x) * ops.sin(y))
+    return ops.complex(_times(ops.cosh(x), ops.cos(y)), _times(ops.sinh(x), ops.sin(y)))
 
 
 def tan(z: Any) -> Any:
@@ -83,7 +116,8 @@ def tan(z: Any) -> Any:
     x, y = _parts(z)
     t, h = ops.tan(x), ops.tanh(y)
     below = t * t * h * h + 1
-    return ops.complex(t * (1 - h * h) / below, h * (t * t + 1) / below)
+    far = ops.eq(ops.abs(y), math.inf)
+    return ops.complex(ops.where(far, 0, t * (1 - h * h) / below), ops.where(far, h, h * (t * t + 1) / below))
 
 
 def expm1(z: Any) -> Any:
@@ -93,8 +127,11 @@ def expm1(z: Any) -> Any:
 
 
 def log1p(z: Any) -> Any:
+    """Of large numbers by the magnitude, whose square would overflow."""
     x, y = _parts(z)
-    return ops.complex(ops.log1p(x * (x + 2) + y * y) * 0.5, ops.atan2(y * 1.0, x + 1))
+    size = ops.abs(z)
+    near = ops.log1p(x * (x + 2) + y * y) * 0.5
+    return ops.complex(ops.where(ops.gt(size, LARGE), ops.log(size), near), ops.atan2(y * 1.0, x + 1))
 
 
 def logaddexp(a: Any, b: Any) -> Any:

@@ -48,12 +48,18 @@ log = op(
     out=True,
 )
 
+
+def _log_to_base(x: Any, base: float) -> Any:
+    factor = 1.0 / math.log(base)
+    return complex_branches.scaled(ops.log(x), factor) if is_complex(x) else ops.log(x) * factor
+
+
 log2 = op(
     "log2(input: Tensor) -> Tensor",
     family=UNARY_FUNCTION,
     domain=Domain(0.5, 4.0),
     dtypes=COMPLEX_FUNCTION_INPUTS,
-    composite=lambda x: ops.log(x) * (1.0 / math.log(2.0)),
+    composite=lambda x: _log_to_base(x, 2.0),
     vjp=lambda g, x, r: g / (conj(x) * math.log(2.0)),
     oracle=each(math.log2, lambda z: cmath.log(z) / math.log(2.0)),
     doc="Logarithm to base 2.",
@@ -68,7 +74,7 @@ log10 = op(
     family=UNARY_FUNCTION,
     domain=Domain(0.5, 4.0),
     dtypes=COMPLEX_FUNCTION_INPUTS,
-    composite=lambda x: ops.log(x) * (1.0 / math.log(10.0)),
+    composite=lambda x: _log_to_base(x, 10.0),
     vjp=lambda g, x, r: g / (conj(x) * math.log(10.0)),
     oracle=each(math.log10, cmath.log10),
     doc="Logarithm to base 10.",
