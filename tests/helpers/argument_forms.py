@@ -177,6 +177,7 @@ HINTS: dict[tuple[str, str], Any] = {
     ("unique", "sorted"): False,
     ("isin", "assume_unique"): False,
     ("to", "non_blocking"): True,
+    ("copy", "non_blocking"): True,
     ("gumbel_softmax", "eps"): 1e-6,
     ("batch_norm", "momentum"): 0.5,
     ("instance_norm", "momentum"): 0.5,

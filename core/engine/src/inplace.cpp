@@ -381,17 +381,18 @@ void assign(Tensor* dst, const Operand& src) {
     TensorRef out;
     Operand original[] = {dst, src};
     Recorded recorded(original);
-    SmallArray<Attr, 1> none(0);
-    Call c(copy, in, none, &out);
+    SmallArray<Attr, 1> attr(1);
+    attr[0] = attr_bool(false);  // non_blocking: a copy waits where it must
+    Call c(copy, in, attr, &out);
     Tensor* target[] = {dst};
     c.target = target;
     run_rules(c);
     c.backend = current_backend(dst->device.space);
-    TensorRef old = begin_inplace(copy, dst, needs, original, {});
+    TensorRef old = begin_inplace(copy, dst, needs, original, attr);
     if (old) recorded.keep("copy", dst, false);
     if (!src.tensor || src.tensor != dst) copy.prepare->run(c);
     bump(dst);
-    if (old) record_inplace(copy, c.backend, dst, old.get(), needs, recorded.operands(), {});
+    if (old) record_inplace(copy, c.backend, dst, old.get(), needs, recorded.operands(), attr);
 }
 
 bool call_accumulate(OpId id, std::span<const Operand> in, std::span<const Attr> attr, Tensor* buffer) {

@@ -56,9 +56,15 @@ def _into(op: str, out: Tensor, dtype: DType | None, make: Callable[..., Tensor]
     return out
 
 
-def _size(size: tuple[Any, ...]) -> Any:
-    """`zeros(2, 3)` and `zeros((2, 3))` mean the same."""
-    return size[0] if len(size) == 1 and not isinstance(size[0], int) else size
+def _size(op: str, sizes: tuple[Any, ...], size: Any) -> Any:
+    """`zeros(2, 3)`, `zeros((2, 3))` and `zeros(size=(2, 3))` mean the same; TypeError for two of them."""
+    if size is None:
+        return sizes[0] if len(sizes) == 1 and not isinstance(sizes[0], int) else sizes
+    if sizes:
+        raise errors.ArgumentTypeError(
+            f"[{op}] size: got {sizes} and {size}, expected it once. Write {op}(2, 3) or {op}(size=(2, 3))."
+        )
+    return size
 
 
 def tensor(
@@ -93,7 +99,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 
 def empty(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
@@ -108,12 +115,16 @@ def empty(
     tenora.Size([2, 3])
     """
     if out is not None:
-        return _into("empty", out, dtype, lambda **options: empty(*size, **options))
-    return _finish(tenora_ops.empty(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
+        return _into("empty", out, dtype, lambda **options: empty(*sizes, size=size, **options))
+    return _finish(
+        tenora_ops.empty(_size("empty", sizes, size), dtype=dtype, device=default_device(device)),
+        requires_grad,
+    )
 
 
 def zeros(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
@@ -126,12 +137,16 @@ def zeros(
     tenora.Size([2, 3])
     """
     if out is not None:
-        return _into("zeros", out, dtype, lambda **options: zeros(*size, **options))
-    return _finish(tenora_ops.zeros(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
+        return _into("zeros", out, dtype, lambda **options: zeros(*sizes, size=size, **options))
+    return _finish(
+        tenora_ops.zeros(_size("zeros", sizes, size), dtype=dtype, device=default_device(device)),
+        requires_grad,
+    )
 
 
 def ones(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
@@ -146,8 +161,10 @@ def ones(
     6.0
     """
     if out is not None:
-        return _into("ones", out, dtype, lambda **options: ones(*size, **options))
-    return _finish(tenora_ops.ones(_size(size), dtype=dtype, device=default_device(device)), requires_grad)
+        return _into("ones", out, dtype, lambda **options: ones(*sizes, size=size, **options))
+    return _finish(
+        tenora_ops.ones(_size("ones", sizes, size), dtype=dtype, device=default_device(device)), requires_grad
+    )
 
 
 def full(
@@ -236,7 +253,7 @@ def full_like(
 
 
 def arange(
-    start: Any,
+    start: Any = None,
     end: Any = None,
     step: Any = 1,
     *,
@@ -245,10 +262,10 @@ def arange(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """`start, start + step, ...` below `end`; `arange(n)` counts from 0.
+    """`start, start + step, ...` below `end`; `arange(n)` and `arange(end=n)` count from 0.
 
     The result is 1-d: int64 for whole numbers, else of the default dtype, unless another is given. RuntimeError for
-    a step of 0 or one that leads away from `end`.
+    a step of 0 or one that leads away from `end`, TypeError without an end.
 
     >>> import tenora
     >>> tenora.arange(1, 7, 2).tolist()
@@ -256,8 +273,12 @@ def arange(
     """
     if out is not None:
         return _into("arange", out, dtype, lambda **options: arange(start, end, step, **options))
+    if start is None or end is None:
+        start, end = 0, start if end is None else end
     if end is None:
-        start, end = 0, start
+        raise errors.ArgumentTypeError(
+            "[arange] end: got none, expected a number. Write arange(5) or arange(2, 5)."
+        )
     return _finish(
         tenora_ops.arange(start, end, step, dtype=dtype, device=default_device(device)), requires_grad
     )
@@ -379,7 +400,8 @@ def eye(
 
 
 def rand(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: DType | None = None,
@@ -397,13 +419,18 @@ def rand(
     (tenora.Size([2, 3]), True)
     """
     if out is not None:
-        return _into("rand", out, dtype, lambda **options: rand(*size, generator=generator, **options))
-    result = tenora_ops.rand(_size(size), generator=generator, dtype=dtype, device=default_device(device))
+        return _into(
+            "rand", out, dtype, lambda **options: rand(*sizes, size=size, generator=generator, **options)
+        )
+    result = tenora_ops.rand(
+        _size("rand", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
+    )
     return _finish(result, requires_grad)
 
 
 def randn(
-    *size: Any,
+    *sizes: Any,
+    size: Any = None,
     generator: Generator | None = None,
     out: Tensor | None = None,
     dtype: DType | None = None,
@@ -421,13 +448,17 @@ def randn(
     True
     """
     if out is not None:
-        return _into("randn", out, dtype, lambda **options: randn(*size, generator=generator, **options))
-    result = tenora_ops.randn(_size(size), generator=generator, dtype=dtype, device=default_device(device))
+        return _into(
+            "randn", out, dtype, lambda **options: randn(*sizes, size=size, generator=generator, **options)
+        )
+    result = tenora_ops.randn(
+        _size("randn", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
+    )
     return _finish(result, requires_grad)
 
 
 def randint(
-    low: int,
+    low: int | None = None,
     high: int | Sequence[int] | None = None,
     size: Sequence[int] | None = None,
     *,
@@ -437,7 +468,7 @@ def randint(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0.
+    """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0, `size` by keyword too.
 
     int64 unless `dtype` says otherwise. RuntimeError unless `low` is below `high`, TypeError without a size.
 
@@ -450,14 +481,18 @@ def randint(
         return _into(
             "randint", out, dtype, lambda **options: randint(low, high, size, generator=generator, **options)
         )
+    if size is None and not (high is None or isinstance(high, int)):
+        high, size = None, high
     if size is None:
-        if high is None or isinstance(high, int):
-            raise errors.ArgumentTypeError(
-                "[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,))."
-                " Pass the result's size."
-            )
-        return randint(
-            0, low, high, generator=generator, dtype=dtype, device=device, requires_grad=requires_grad
+        raise errors.ArgumentTypeError(
+            "[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,))."
+            " Pass the result's size."
+        )
+    if low is None or high is None:
+        low, high = 0, low if high is None else high
+    if high is None:
+        raise errors.ArgumentTypeError(
+            "[randint] high: got none, expected a number. Write randint(10, (3,)) or randint(5, 10, (3,))."
         )
     result = tenora_ops.randint(
         low, high, size, generator=generator, dtype=dtype, device=default_device(device)
@@ -494,7 +529,12 @@ def _need_tensor(op: str, input: object) -> None:
 
 
 def rand_like(
-    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`rand` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
 
@@ -504,12 +544,21 @@ def rand_like(
     """
     _need_tensor("rand_like", input)
     return rand(
-        input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
+        input.shape,
+        generator=generator,
+        dtype=dtype or input.dtype,
+        device=device or input.device,
+        requires_grad=requires_grad,
     )
 
 
 def randn_like(
-    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
 ) -> Tensor:
     """`randn` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
 
@@ -519,5 +568,9 @@ def randn_like(
     """
     _need_tensor("randn_like", input)
     return randn(
-        input.shape, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
+        input.shape,
+        generator=generator,
+        dtype=dtype or input.dtype,
+        device=device or input.device,
+        requires_grad=requires_grad,
     )

@@ -162,10 +162,19 @@ def zero_(self: Tensor) -> Tensor:
 
 def _new(make: Callable[..., Tensor], name: str) -> Callable[..., Tensor]:
     def new(
-        self: Tensor, *size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False
+        self: Tensor,
+        *sizes: Any,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        **named: Any,
     ) -> Tensor:
         return make(
-            *size, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+            *sizes,
+            dtype=dtype or self.dtype,
+            device=device or self.device,
+            requires_grad=requires_grad,
+            **named,
         )
 
     new.__name__ = f"new_{name}"

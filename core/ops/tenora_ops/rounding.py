@@ -11,6 +11,7 @@ from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, ROUNDING, UNARY
 from tenora_ops.formula import is_complex, is_number, ops, sum_to
+from tenora_ops.halves import HALVES, rounds_once
 from tenora_ops.lazy import np
 from tenora_ops.oracles import each
 from tenora_ops.record import op
@@ -45,9 +46,6 @@ def bounds(draw: Draw) -> Iterable[Sample]:
         *found,
         sample(draw.array(3, 4), draw.array(4, domain=tensors[0]), draw.array(3, 1, domain=tensors[1])),
     ]
-
-
-HALVES = (_engine.float16, _engine.bfloat16)
 
 
 def _divide_rounded(input: Any, other: Any, rounding_mode: str | None) -> Any:
@@ -268,6 +266,43 @@ round = op(
     method=True,
     inplace=True,
     out=True,
+)
+
+
+def _round_decimals(input: Any, decimals: int) -> Any:
+    """Powers of ten are exact up to 10^22, their inverses never are: negative decimals divide first."""
+    if not input.dtype.is_floating_point:
+        raise errors.NotImplementedOperationError(
+            f"[round] dtype not supported: got {input.dtype}, expected a floating type. Cast it with .to(...)."
+        )
+    power = 10.0 ** builtins.abs(decimals) if builtins.abs(decimals) <= 308 else math.inf
+    if decimals < 0:
+        return ops.mul(ops.round(ops.div(input, power)), power)
+    return ops.div(ops.round(ops.mul(input, power)), power)
+
+
+round_decimals = op(
+    "round_decimals(input: Tensor, *, decimals: int) -> Tensor",
+    no_differences="steps have a gradient of zero",
+    family=COMPOSITE,
+    function=rounds_once(_round_decimals),
+    samples=lambda draw: [
+        sample(draw.array(3, 4), decimals=1),
+        sample(draw.array(5), decimals=0),
+        sample(draw.array(2, 1, 3), decimals=2),
+        sample(draw.array(), decimals=1),
+        sample(draw.array(2, 0, 3), decimals=1),
+        sample(draw.array(2, 3, 2, 2, domain=Domain(-400.0, 400.0)), decimals=-2),
+        sample(draw.array(1, 2, 1, 3, 2), decimals=3),
+    ],
+    oracle=lambda x, decimals: each(lambda value: builtins.round(float(value), decimals))(x),
+    doc="The nearest number of so many decimals, halves to the even one; negative: of tens, hundreds, ...",
+    example="tenora.round(tenora.tensor([3.14159, -2.71828]), decimals=2)",
+    public="round",
+    method=True,
+    inplace="round_",
+    out=True,
+    display="round",
 )
 
 frac = op(
