@@ -178,3 +178,25 @@ def test_a_number_beside_a_row_counts_as_pytorch_counts_it(name: str, backend: s
             reduction="none",
         )
         same(got, known, "float16" in dtypes, f"{name} of {dtypes} {shapes}")
+
+
+@pytest.mark.parametrize("zero_infinity", [False, True])
+@pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
+def test_an_impossible_alignment_has_no_gradient(zero_infinity: bool, reduction: str, backend: str) -> None:
+    """Three labels in two frames: inf with NaN in the frames that were read, zeros with zero_infinity."""
+    found = []
+    for m in (tenora, torch):
+        x: Any = m.linspace(0.1, 2, 18, dtype=m.float64).reshape(3, 2, 3).requires_grad_()
+        loss = m.nn.functional.ctc_loss(
+            m.log_softmax(x, 2),
+            m.tensor([[1, 2, 1], [1, 0, 0]]),
+            m.tensor([2, 3]),
+            m.tensor([3, 1]),
+            reduction=reduction,
+            zero_infinity=zero_infinity,
+        )
+        loss.sum().backward()
+        found.append([np.array(t.tolist()) for t in (loss.detach(), x.grad)])
+    for got, known in zip(*found, strict=True):
+        np.testing.assert_allclose(got, known, rtol=1e-12, atol=1e-12)
+    assert np.isnan(found[0][1]).any() != zero_infinity

@@ -104,7 +104,15 @@ def _shifted(alpha: Any, by: int) -> Any:
     return ops.narrow(ops.pad(alpha, (by, 0), "constant", NEVER), 1, 0, width)
 
 
-def _negative_likelihoods(scores: Any, rows: list[list[int]], frames: list[int], blank: int) -> Any:
+def _infinite(impossible: Any, used: Any) -> Any:
+    """inf where a sample is impossible, of gradient NaN by the scores it used, as PyTorch's; 0 where it is possible."""
+    nothing = ops.sum(ops.maximum(used, NEVER)) * 0.0
+    return -ops.log(ops.where(impossible, nothing, 1.0))
+
+
+def _negative_likelihoods(
+    scores: Any, rows: list[list[int]], frames: list[int], blank: int, zero_infinity: bool
+) -> Any:
     labels, skips, exists, width = _tables(rows, blank, scores)
     count = len(rows)
     first = [[0.0 if s < 2 else NEVER for s in range(width)]] * count
@@ -124,7 +132,13 @@ def _negative_likelihoods(scores: Any, rows: list[list[int]], frames: list[int],
         last = ops.select(kept[length - 1], 0, n)
         ends = ops.narrow(last, 0, max(2 * len(row) - 1, 0), 2 if row else 1)
         total = -ops.logsumexp(ends, 0)
-        found.append(ops.where(ops.gt(total, -NEVER / 2), math.inf, total))
+        impossible = ops.gt(total, -NEVER / 2)
+        instead = (
+            0.0
+            if zero_infinity
+            else _infinite(impossible, ops.narrow(ops.select(scores, 1, n), 0, 0, length))
+        )
+        found.append(ops.where(impossible, instead, total))
     return ops.stack(found)
 
 
@@ -164,7 +178,8 @@ def _ctc_loss(
     inputs = _lengths(input_lengths, "input_lengths", count, frames)
     most = targets.shape[1] if targets.ndim == 2 else max(int(targets.numel()), 0)
     lengths = _lengths(target_lengths, "target_lengths", count, most)
-    losses = _negative_likelihoods(log_probs, _labels(targets, lengths, classes, blank), inputs, blank)
+    rows = _labels(targets, lengths, classes, blank)
+    losses = _negative_likelihoods(log_probs, rows, inputs, blank, zero_infinity)
     if zero_infinity:
         losses = ops.where(ops.isinf(losses), 0.0, losses)
     if reduction == "none":
