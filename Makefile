@@ -3,6 +3,7 @@
 #   make test        the test suite, at most 25 minutes on 2 cores (ORACLE=0: without PyTorch)
 #   make check-all   every job of ci/, each job's last green date into docs/figures.md
 #   make bench       the speed ratios against NumPy and PyTorch
+#   make conformance judge the backends and renew the reports beside their manifests (those that are stale)
 #   make wheels      the sdists, and the wheels built from them, in dist/
 #   make build       rebuild the native modules after a change of C++
 #   make format      ruff and clang-format over everything
@@ -30,7 +31,7 @@ ifneq ($(ORACLE),0)
 ORACLE_STAMP := $(STAMPS)/oracle.installed
 endif
 
-.PHONY: setup build demo test check-all bench wheels format clean
+.PHONY: setup build demo test check-all bench conformance wheels format clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -78,6 +79,9 @@ check-all: setup $(STAMPS)/oracle.installed $(STAMPS)/demo.installed
 
 bench: setup $(STAMPS)/oracle.installed
 	$(PY) -m bench
+
+conformance: setup
+	$(PY) ci/renew_reports.py $(BACKEND)
 
 wheels: setup
 	$(PY) ci/wheels.py
