@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from tenora_conformance.subject import Subject
 
 
+#: The seeds from which cases are drawn, which a run's header repeats. A sample's is the crc32 of `op:dtype` besides.
+SEEDS: dict[str, int] = {"samples": 0}
+
+
 class Level(enum.IntEnum):
     """What a backend may call itself; each level holds those below it."""
 
@@ -87,6 +91,15 @@ class Case:
     def number(self) -> str:
         """The sample without the name of the check: `3` of `3:gradient`."""
         return self.sample.partition(":")[0]
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for a process that runs it."""
+        return asdict(self) | {"level": int(self.level)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Case:
+        """The case that `as_json` wrote."""
+        return cls(**{**data, "level": Level(data["level"]), "roots": tuple(data["roots"])})
 
 
 @dataclass(slots=True)

@@ -9,8 +9,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import tenora
@@ -23,6 +24,8 @@ MINIMUM = frozenset({"float32", "int64", "bool"})
 HOST = "cpu"
 #: Events of a case; enough for the longest composite and its gradients.
 RING = 1 << 15
+#: Where a case's runner hears of the kernels of its `watch` blocks, whether they return or raise.
+HEARD: ContextVar[Outcome | None] = ContextVar("HEARD", default=None)
 
 
 @dataclass(frozen=True)
@@ -48,11 +51,25 @@ class Subject:
         """tenora's dtype of a name."""
         return getattr(tenora, name)
 
+    def as_json(self) -> dict[str, Any]:
+        """Plain data, for a process that must not load the backend."""
+        return asdict(self) | {"dtypes": sorted(self.dtypes), "capabilities": sorted(self.capabilities)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Subject:
+        """The subject that `as_json` wrote."""
+        sets = {name: frozenset(data[name]) for name in ("dtypes", "capabilities")}
+        return cls(**{**data, **sets})
+
+
+class UnservedDevice(ValueError):
+    """A device that the backend does not serve; the text names those that it does."""
+
 
 def load(name: str, device: str = "") -> Subject:
     """Loads a backend and reads what it declares.
 
-    Raises: what `tenora.use_backend` raises where it cannot be loaded; ValueError for a device that it does not serve.
+    Raises: what `tenora.use_backend` raises where it cannot be loaded; UnservedDevice.
     """
     with tenora.use_backend(name):
         row = next(row for row in tenora_dispatch.backends() if row.name == name)
@@ -77,7 +94,7 @@ def _device_type(name: str, kinds: tuple[str, ...], device: str) -> str:
     if not wanted:
         return HOST if HOST in kinds else kinds[0]
     if wanted not in kinds:
-        raise ValueError(
+        raise UnservedDevice(
             f"[conformance] --device: got {device!r}, expected one of {', '.join(kinds)}, which {name!r} serves."
             " Name one of them, or leave it out."
         )
@@ -94,16 +111,15 @@ def judged_by(subject: Subject) -> Iterator[None]:
 @contextlib.contextmanager
 def watch(subject: Subject, outcome: Outcome) -> Iterator[None]:
     """Notes every kernel of the block in `outcome`. Raises: Failed where one is not the backend's own."""
-    recorded = tenora.profiler.profile(RING)
-    with recorded:
-        yield
-    strangers = set()
-    for event in recorded.events:
-        if event["kind"] == "kernel":
-            name = f"{event['backend']}:{event['op']}"
-            outcome.kernels[name] = outcome.kernels.get(name, 0) + 1
-            if event["backend"] != subject.name:
-                strangers.add(name)
+    recorded, block = tenora.profiler.profile(RING), Outcome()
+    try:
+        with recorded:
+            yield
+    finally:
+        strangers = _note(recorded.events, subject, block)
+        outcome.merge(block)
+        if (heard := HEARD.get()) is not None:
+            heard.merge(block)
     if strangers:
         raise Failed(
             f"another backend's kernel ran: got {', '.join(sorted(strangers))}, expected kernels of {subject.name} only"
@@ -112,3 +128,15 @@ def watch(subject: Subject, outcome: Outcome) -> Iterator[None]:
         raise Failed(
             f"the event log overflowed: {recorded.dropped} events are lost, so nothing proves who computed"
         )
+
+
+def _note(events: Sequence[Mapping[str, Any]], subject: Subject, block: Outcome) -> set[str]:
+    """Counts the kernels of a block; returns those that are not the backend's own."""
+    strangers = set()
+    for event in events:
+        if event["kind"] == "kernel":
+            name = f"{event['backend']}:{event['op']}"
+            block.kernels[name] = block.kernels.get(name, 0) + 1
+            if event["backend"] != subject.name:
+                strangers.add(name)
+    return strangers

@@ -18,7 +18,7 @@ from tenora_conformance.model import (
     Underclaimed,
     Unsupported,
 )
-from tenora_conformance.subject import Subject
+from tenora_conformance.subject import HEARD, Subject
 
 #: What is alive in the engine; a case gives back everything it takes.
 COUNTED = ("tensors", "storages", "nodes", "extras")
@@ -33,10 +33,11 @@ def alive() -> dict[str, int]:
 def run_case(case: Case, subject: Subject) -> Result:
     """Runs a case; a pass also needs that nothing stays alive."""
     result = Result(case.id, int(case.level), case.check, Status.PASS)
+    heard = Outcome()
+    token = HEARD.set(heard)
     before, begin = alive(), time.perf_counter()
     try:
-        outcome: Outcome = CHECKS[case.check].run(case, subject)
-        result.worst, result.kernels = outcome.worst, outcome.kernels
+        result.worst = CHECKS[case.check].run(case, subject).worst
     except Failed as failure:
         _fail(result, str(failure), failure.detail)
         result.worst = failure.worst
@@ -46,7 +47,10 @@ def run_case(case: Case, subject: Subject) -> Result:
         result.status, result.message = Status.UNDERCLAIM, str(claim)
     except Exception as error:  # a backend may raise anything, and that is its result
         _fail(result, f"{type(error).__name__}: {error}", Detail(traceback=traceback.format_exc(limit=-8)))
+    finally:
+        HEARD.reset(token)
     result.seconds = time.perf_counter() - begin
+    result.kernels = heard.kernels
     if result.passed:
         _judge_leaks(result, before)
     return result
