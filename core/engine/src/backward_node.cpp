@@ -153,13 +153,24 @@ TensorRef zeros(const SavedMeta& m) {
     return t;
 }
 
+// Of the shape of a metadata-only operand and with its history: what gradients of gradients lead back to.
+TensorRef linked(Node* n, const SavedMeta& m, size_t slot) {
+    TensorRef one = new_tensor({}, m.dtype, m.device);
+    Values<int64_t, 8> strides(size_t(m.rank));
+    TensorRef t = new_window(one->storage, {m.shape(), m.rank}, strides.span(), 0, m.dtype, m.device);
+    return restore_saved(n, t.get(), slot);
+}
+
 // Metadata-only operands; undefined gradients of a node with several outputs become zeros.
-void unpack_meta(Node* n, const Program& recorded, const Program& p, Inputs& in) {
+void unpack_meta(GraphTask& task, Node* n, const Program& recorded, const Program& p, Inputs& in) {
     SavedMeta* m = n->metas();
     size_t next = 0;
     for (uint16_t slot : recorded.meta_inputs) {
         if (slot < n->n_out) continue;
-        if (p.reads_meta[slot]) in.tensors[slot] = in.metas[next].emplace().set(*m);
+        if (task.create_graph && !p.dynamic && p.links[slot])
+            in.own(slot, linked(n, *m, slot));
+        else if (p.reads_meta[slot])
+            in.tensors[slot] = in.metas[next].emplace().set(*m);
         next++;
         m = m->next();
     }
@@ -220,7 +231,7 @@ void run_program(GraphTask& task, Node* n, uint64_t mask, std::span<TensorRef> g
     for (size_t i = 0; i < grads.size(); ++i)
         if (grads[i] && (p.reads_data[i] || p.reads_meta[i])) in.own(i, std::move(grads[i]));
     unpack_saved(task, n, recorded, p, in);
-    if (n->n_meta || n->n_out > 1) unpack_meta(n, recorded, p, in);
+    if (n->n_meta || n->n_out > 1) unpack_meta(task, n, recorded, p, in);
     Values<Attr, 8> attrs(size_t(recorded.n_attrs));
     for (size_t i = 0; i < recorded.attr_inputs.size(); ++i) attrs[recorded.attr_inputs[i]] = n->attrs()[i];
     if (p.dynamic) {

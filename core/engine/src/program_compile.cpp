@@ -67,6 +67,7 @@ void mark_last_uses(Program& p) {
 void find_reads(Program& p) {
     p.reads_data.assign(size_t(p.n_tensors), 0);
     p.reads_meta.assign(size_t(p.n_tensors), 0);
+    p.links.assign(size_t(p.n_tensors), 0);
     p.reads_attr.assign(size_t(p.n_attrs), 0);
     auto read_attr = [&](uint32_t slot) {
         if (slot < uint32_t(p.n_attrs)) p.reads_attr[slot] = 1;
@@ -78,6 +79,7 @@ void find_reads(Program& p) {
             if (a.kind == TensorArg::Kind::AttrScalar) read_attr(a.slot);
             if (a.kind != TensorArg::Kind::Slot || a.slot >= uint32_t(p.n_tensors)) continue;
             (k < 64 && (shape_only >> k & 1) ? p.reads_meta : p.reads_data)[a.slot] = 1;
+            if (k == 1 && !in.is_attr && in.op == core_ops().constant_in) p.links[a.slot] = 1;
         }
         for (int k = 0; k < in.n_attr; ++k)
             if (const AttrArg& a = p.attr_args[in.first_attr + k]; a.kind == AttrArg::Kind::Slot)

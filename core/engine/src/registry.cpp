@@ -24,7 +24,7 @@ std::atomic<Op*> by_name[kNameSlots];
 std::atomic<int> count_ops{0};
 std::map<std::string, bool, std::less<>> announced;  // whether it takes kernels; under registry_mutex
 CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp,
-                kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
+                kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
 
 size_t slot_of(std::string_view name) { return std::hash<std::string_view>()(name) % kNameSlots; }
 
@@ -152,6 +152,7 @@ void note_core_op(const Op& op) {
         {"alias", &CoreOps::alias},
         {"view_as_real", &CoreOps::view_as_real},
         {"view_as_complex", &CoreOps::view_as_complex},
+        {"constant_in", &CoreOps::constant_in},
     };
     for (auto [name, member] : members)
         if (name == op.spec.name) core.*member = op.id;

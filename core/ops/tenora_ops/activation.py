@@ -244,7 +244,7 @@ leaky_relu = op(
     "leaky_relu(input: Tensor, negative_slope: real = 0.01) -> Tensor",
     family=ACTIVATION,
     composite=lambda x, negative_slope: ops.where(ops.gt(x, 0), x, x * negative_slope),
-    vjp=lambda g, x, r, negative_slope: ops.where(ops.gt(x, 0), g, g * negative_slope),
+    vjp=lambda g, x, r, negative_slope: ops.constant_in(ops.where(ops.gt(x, 0), g, g * negative_slope), x),
     samples=lambda draw: [sample(s.arguments[0], 0.2) for s in unary(draw)],
     oracle=lambda x, negative_slope=0.01: np.where(x > 0, x, negative_slope * x),
     doc="x where positive, negative_slope x elsewhere.",

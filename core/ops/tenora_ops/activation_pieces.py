@@ -24,6 +24,16 @@ def with_arguments(*values: Any) -> Samples:
     return lambda draw: [sample(*s.arguments, *(values if i % 2 else ())) for i, s in enumerate(unary(draw))]
 
 
+def _within(g: Any, x: Any, low: Any, high: Any) -> Any:
+    """The gradient of what is x between two numbers, a number elsewhere."""
+    return ops.constant_in(ops.where(ops.bitwise_and(ops.gt(x, low), ops.lt(x, high)), g, 0), x)
+
+
+def _beyond(g: Any, x: Any, size: Any) -> Any:
+    """The gradient of what is 0 where |x| is up to a size, and moves with x beyond."""
+    return ops.constant_in(ops.where(ops.le(ops.abs(x), size), 0, g), x)
+
+
 hardtanh = op(
     "hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor",
     family=ACTIVATION,
@@ -31,9 +41,7 @@ hardtanh = op(
     domain=Domain(avoid=(-1.0, 1.0, -0.5, 2.0)),
     samples=with_arguments(-0.5, 2.0),
     composite=lambda x, min_val, max_val: ops.minimum(ops.maximum(x, min_val), max_val),
-    vjp=lambda g, x, r, min_val, max_val: ops.where(
-        ops.bitwise_and(ops.gt(x, min_val), ops.lt(x, max_val)), g, 0
-    ),
+    vjp=lambda g, x, r, min_val, max_val: _within(g, x, min_val, max_val),
     oracle=lambda x, min_val=-1.0, max_val=1.0: np.where(
         x < min_val, min_val, np.where(x > max_val, max_val, x)
     ),
@@ -49,7 +57,7 @@ relu6 = op(
     tolerance="exact",
     domain=Domain(-8.0, 8.0, avoid=(0.0, 6.0)),
     composite=lambda x: ops.minimum(ops.maximum(x, 0.0), 6.0),
-    vjp=lambda g, x, r: ops.where(ops.bitwise_and(ops.gt(x, 0.0), ops.lt(x, 6.0)), g, 0),
+    vjp=lambda g, x, r: _within(g, x, 0.0, 6.0),
     oracle=lambda x: np.where(x < 0, 0, np.where(x > 6, 6, x)),
     doc="min(max(x, 0), 6).",
     example="tenora.nn.functional.relu6(tenora.tensor([-2.0, 7.0]))",
@@ -91,7 +99,7 @@ hardshrink = op(
     domain=Domain(avoid=(-0.5, 0.5, -1.5, 1.5)),
     samples=with_arguments(1.5),
     composite=lambda x, lambd: ops.where(ops.le(ops.abs(x), lambd), 0, x),
-    vjp=lambda g, x, r, lambd: ops.where(ops.le(ops.abs(x), lambd), 0, g),
+    vjp=lambda g, x, r, lambd: _beyond(g, x, lambd),
     oracle=lambda x, lambd=0.5: np.where((x >= -lambd) & (x <= lambd), 0, x),
     doc="x where |x| > lambd, 0 elsewhere.",
     example="tenora.nn.functional.hardshrink(tenora.tensor([-2.0, 0.25]))",
@@ -105,7 +113,7 @@ softshrink = op(
     domain=Domain(avoid=(-0.5, 0.5, -1.5, 1.5)),
     samples=with_arguments(1.5),
     composite=lambda x, lambd: x - ops.minimum(ops.maximum(x, -lambd), lambd),
-    vjp=lambda g, x, r, lambd: ops.where(ops.le(ops.abs(x), lambd), 0, g),
+    vjp=lambda g, x, r, lambd: _beyond(g, x, lambd),
     oracle=lambda x, lambd=0.5: np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, 0)),
     doc="x moved by lambd towards zero, 0 where |x| <= lambd.",
     example="tenora.nn.functional.softshrink(tenora.tensor([-2.0, 0.25]))",
@@ -119,7 +127,7 @@ threshold = op(
     domain=Domain(avoid=(0.5,)),
     samples=lambda draw: [sample(*s.arguments, 0.5, -7.0) for s in unary(draw)],
     composite=lambda x, threshold, value: ops.where(ops.le(x, threshold), value, x),
-    vjp=lambda g, x, r, threshold: ops.where(ops.le(x, threshold), 0, g),
+    vjp=lambda g, x, r, threshold: ops.constant_in(ops.where(ops.le(x, threshold), 0, g), x),
     oracle=lambda x, threshold, value: np.where(x <= threshold, value, x),
     doc="x where x > threshold, value elsewhere.",
     example="tenora.nn.functional.threshold(tenora.tensor([-2.0, 0.25]), 0.0, 9.0)",
@@ -164,6 +172,7 @@ selu = op(
 
 
 def _prelu(x: Any, weight: Any) -> Any:
+    x, weight = ops.straight(x), ops.straight(weight)
     channel = min_number(x.ndim - 1, 1)
     scaled = ops.transpose(ops.transpose(x, channel, -1) * weight, channel, -1)
     return ops.where(ops.gt(x, 0), x, ops.reshape(scaled, x.shape))
@@ -204,6 +213,7 @@ DRAWN = Family("random", "", "", "", unary, ("float32", "float64"), Domain(avoid
 
 
 def _rrelu(x: Any, lower: Any, upper: Any, training: bool) -> Any:
+    x = ops.straight(x)
     if not training:
         return ops.where(ops.gt(x, 0), x, x * ((lower + upper) / 2))
     bits = ops.random_bits(x.shape, device=x.device)

@@ -93,7 +93,7 @@ def _adaptive_avg_backward(n: int) -> Callable[..., Any]:
 
 
 def _adaptive_avg_vjp(n: int) -> Callable[..., Any]:
-    return lambda g, x, r: getattr(ops, f"adaptive_avg_pool{n}d_backward")(g, x)
+    return lambda g, x, r: ops.constant_in(getattr(ops, f"adaptive_avg_pool{n}d_backward")(g, x), x)
 
 
 def _adaptive_avg_second(n: int) -> Callable[..., Any]:

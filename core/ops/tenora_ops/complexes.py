@@ -106,12 +106,19 @@ complex = op(
     example="tenora.complex(tenora.tensor([1.0]), tenora.tensor([2.0]))",
     out=True,
 )
+
+
+def _turned(abs: Any, angle: Any) -> Any:
+    abs = ops.straight(abs)
+    return ops.complex(abs * ops.cos(angle), abs * ops.sin(angle))
+
+
 polar = op(
     "polar(abs: Tensor, angle: Tensor) -> Tensor",
     family=PARTS,
     dtypes=REAL,
     tolerance="transcendental",
-    function=lambda abs, angle: ops.complex(abs * ops.cos(angle), abs * ops.sin(angle)),
+    function=_turned,
     # PyTorch's gradient takes abs for a modulus: not negative.
     samples=lambda draw: [sample(draw.array(*a, domain=POSITIVE), draw.array(*b)) for a, b in PAIRS],
     oracle=lambda a, b: (

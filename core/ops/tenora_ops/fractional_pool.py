@@ -68,7 +68,7 @@ def _starts(samples: Any, size: int, kernel: int, out: int) -> Any:
 
 
 def _pooled(n: int, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any) -> Any:
-    name = f"fractional_max_pool{n}d"
+    name, x = f"fractional_max_pool{n}d", ops.straight(x)
     kernel, out, spatial = _sizes(name, x, kernel_size, output_size, output_ratio, n)
     whole = x if x.ndim == n + 2 else ops.unsqueeze(x, 0)
     planes = tuple(whole.shape[:2])

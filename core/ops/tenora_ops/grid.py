@@ -212,6 +212,8 @@ def _grid_sample(
         raw = ops.reshape(ops.select(points, -1, n - 1 - i), (grid.shape[0], math.prod(shape)))
         at.append((raw + 1) * ((size - 1) / 2) if align_corners else ((raw + 1) * size - 1) / 2)
     values = _sampled(x, at, mode, padding_mode, bool(align_corners))
+    if mode == "nearest":
+        values = ops.constant_in(values, points)
     result = ops.reshape(values, (input.shape[0], input.shape[1], *shape))
     return ops.to(result, input.dtype) if half else result
 

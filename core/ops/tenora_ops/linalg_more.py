@@ -32,7 +32,7 @@ def _power(A: Any, n: int) -> Any:
     if n < 0:
         A, n = ops.linalg_inv(A), -n
     if n == 0:
-        return linalg_steps.identity(A, A.shape[-1], A.shape[-1])
+        return ops.constant_in(linalg_steps.identity(A, A.shape[-1], A.shape[-1]), A)
     result = None
     while n:
         if n % 2:

@@ -177,7 +177,7 @@ nll_loss = op(
     samples=classes,
     composite=_nll_loss,
     vjp=lambda g, x, target, weight, r, ignore_index, reduction: (
-        ops.nll_loss_backward(g, x, target, weight, ignore_index, reduction),
+        ops.constant_in(ops.nll_loss_backward(g, x, target, weight, ignore_index, reduction), x),
         None,
         None,
     ),

@@ -448,6 +448,33 @@ alias = op(
     example="tenora.ones(2).detach()",
     public="",
 )
+constant_in = op(
+    "constant_in(input: Tensor, other: Tensor) -> Tensor",
+    family=VIEW,
+    view=True,
+    shape="alias",
+    shape_only=("other",),
+    vjp=lambda g, x, other, r: (g, ops.zeros_like(other)),
+    samples=lambda draw: [
+        sample(draw.array(*a), draw.array(*b))
+        for a, b in (((5,), (5,)), ((3, 4), (2,)), ((), (0,)), ((2, 0), ()))
+    ],
+    oracle=lambda x, other: x,
+    doc="input itself, whose derivative by other is then 0, not none: what a slope is to the place on its line.",
+    example="tenora.nn.functional.relu6(tenora.tensor([1.0], requires_grad=True)).sum().backward()",
+    public="",
+)
+straight = op(
+    "straight(input: Tensor) -> Tensor",
+    family=VIEW,
+    view=True,
+    shape="alias",
+    vjp=lambda g, x, r: ops.constant_in(g, x),
+    oracle=lambda x: x,
+    doc="input itself, by which gradients that go back through it have the derivative 0, not none.",
+    example="tenora.nn.functional.prelu(tenora.ones(2), tenora.ones(1))",
+    public="",
+)
 basic_index = op(
     "basic_index(input: Tensor, index: int[]) -> Tensor",
     family=VIEW,

@@ -65,6 +65,7 @@ def _cropped(input: Any, dim: int, before: int, after: int) -> Any:
 
 def _pad_by(input: Any, pad: Any, mode: str) -> Any:
     _check_amounts(mode, pad, input)
+    input = ops.straight(input)
     for i in range(len(pad) // 2):
         dim, before, after = input.ndim - 1 - i, pad[2 * i], pad[2 * i + 1]
         _check_dim(mode, before, after, input.shape[dim])

@@ -107,7 +107,7 @@ def max_pool_vjp(n: int) -> Callable[..., Any]:
         flat = (rows, product(spatial(g.shape, n)))
         empty = ops.zeros((rows, product(spatial(x.shape, n))), dtype=g.dtype, device=g.device)
         added = ops.scatter_add(empty, 1, ops.reshape(indices, flat), ops.reshape(g, flat))
-        return ops.reshape(added, x.shape)
+        return ops.constant_in(ops.reshape(added, x.shape), x)
 
     return formula
 
@@ -172,8 +172,8 @@ def _avg_backward(n: int) -> Callable[..., Any]:
 
 def _avg_vjp(n: int) -> Callable[..., Any]:
     if n == 1:
-        return lambda g, x, r, kernel_size, stride, padding, ceil_mode, count_include_pad: (
-            ops.avg_pool1d_backward(g, x, kernel_size, stride, padding, ceil_mode, count_include_pad)
+        return lambda g, x, r, kernel_size, stride, padding, ceil_mode, count_include_pad: ops.constant_in(
+            ops.avg_pool1d_backward(g, x, kernel_size, stride, padding, ceil_mode, count_include_pad), x
         )
 
     def formula(
@@ -188,7 +188,8 @@ def _avg_vjp(n: int) -> Callable[..., Any]:
         divisor_override: Any,
     ) -> Any:
         backward = getattr(ops, f"avg_pool{n}d_backward")
-        return backward(g, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        shares = backward(g, x, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+        return ops.constant_in(shares, x)
 
     return formula
 

@@ -51,7 +51,7 @@ bool call_step(OpId op, std::span<Tensor* const> written, std::span<Tensor* cons
 // Ops the engine itself calls. Looked up once by name after tenora_ops has registered them.
 struct CoreOps {  // kNoOp while not registered
     OpId copy, fill, add, mul, sum, zeros_like, as_strided, as_strided_scatter, expand, sum_to, clone,
-        isfinite, all, nonzero, alias, view_as_real, view_as_complex;
+        isfinite, all, nonzero, alias, view_as_real, view_as_complex, constant_in;
 };
 const CoreOps& core_ops();
 

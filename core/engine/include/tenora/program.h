@@ -103,6 +103,7 @@ class Program {
     std::vector<std::unique_ptr<char[]>> constant_data;
     std::vector<int32_t> outputs;                 // tensor slot or -1 (None) per output
     std::vector<uint8_t> reads_data, reads_meta;  // per tensor input
+    std::vector<uint8_t> links;                   // what outputs are constant in: a history is read
     std::vector<uint8_t> reads_attr;              // per attribute input
     std::vector<uint16_t> data_inputs, meta_inputs,
         attr_inputs;                    // the same as lists; meta: read as metadata only
