@@ -39,6 +39,12 @@ ANSWERED: dict[str, Callable[[Any], Any]] = {
     "ormqr of a wide matrix": lambda lib: lib.ormqr(
         lib.arange(8.0).reshape(2, 4) / 9, lib.tensor([0.5, 0.25]), lib.arange(6.0).reshape(2, 3)
     ),
+    "var of all": lambda lib: lib.var(lib.arange(5.0) ** 2, False),
+    "std of all": lambda lib: lib.std(lib.arange(5.0) ** 2, True),
+    "var_mean of all": lambda lib: lib.stack(lib.var_mean(lib.arange(5.0) ** 2, False)),
+    "std_mean of all": lambda lib: lib.stack(lib.std_mean(lib.arange(5.0) ** 2, False)),
+    "std as a method of all": lambda lib: (lib.arange(5.0) ** 2).std(False),
+    "gradient without spacing": lambda lib: lib.gradient(lib.arange(5.0) ** 2, spacing=None)[0],
     "whole number where a mask holds": lambda lib: written(lib.zeros(3), mask(lib), lib.tensor(2)),
     "fraction where a mask holds": lambda lib: written(
         lib.zeros(3, dtype=lib.int64), mask(lib), lib.tensor([2.7])

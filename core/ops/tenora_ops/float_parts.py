@@ -225,7 +225,8 @@ def _gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int 
             f"[gradient] edge_order: got {edge_order}, expected 1 or 2. Pass one of these."
         )
     dims = tuple(range(input.ndim)) if dim is None else wrap_dims("gradient", dim, input.ndim)
-    spacings = [spacing] * len(dims) if is_number(spacing) else list(spacing)
+    step_of_all = 1 if spacing is None else spacing
+    spacings = [step_of_all] * len(dims) if is_number(step_of_all) else list(step_of_all)
     if len(spacings) != len(dims):
         raise errors.OperationError(
             f"[gradient] spacing: got {len(spacings)} for {len(dims)} dims, expected one for each. Name the dims."
@@ -277,7 +278,7 @@ def sampled(draw: Draw) -> Iterable[Sample]:
 
 
 gradient = op(
-    "gradient(input: Tensor, *, spacing: Scalar = 1, dim: int[]? = None, edge_order: int = 1) -> Tensor[]",
+    "gradient(input: Tensor, *, spacing: Scalar? = 1, dim: int[]? = None, edge_order: int = 1) -> Tensor[]",
     family=PARTS,
     dtypes=("float32", "float64", "complex64", "complex128"),
     python=_gradient,

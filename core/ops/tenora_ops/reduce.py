@@ -61,6 +61,11 @@ def corrections(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+def of_all(draw: Draw) -> Iterable[Sample]:
+    shapes = ((7,), (3, 4), (2, 3, 4), (1, 2, 3, 3, 2), (60,), (5, 1))
+    return [sample(draw.array(*shape), k % 2 == 0) for k, shape in enumerate(shapes)]
+
+
 def _named_sum(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return reduced(exact_sum, x.astype(np.int64) if x.dtype == bool else x, dim, keepdim)
 
@@ -441,6 +446,21 @@ var_unbiased = op(
     out=True,
 )
 
+var_of_all = op(
+    "var_of_all(input: Tensor, unbiased: bool) -> Tensor",
+    family=COMPOSITE,
+    dtypes=REALS,
+    samples=of_all,
+    composite=lambda x, unbiased: ops.var(x, correction=1.0 if unbiased else 0.0),
+    tolerance="statistics",
+    oracle=lambda x, unbiased: reduced(lambda row: variance(row, float(unbiased)), x),
+    doc="var of all elements with correction 1 or 0.",
+    example="tenora.var(tenora.tensor([1.0, 2.0, 4.0]), False)",
+    public="var",
+    method=True,
+    out=True,
+)
+
 
 def _root(variance: Any) -> Any:
     """The square root, with derivatives 0 where there is no variance (PyTorch's)."""
@@ -478,6 +498,21 @@ std_unbiased = op(
     ),
     doc="std with correction 1 or 0.",
     example="tenora.std(tenora.tensor([1.0, 2.0, 4.0]), unbiased=False)",
+    public="std",
+    method=True,
+    out=True,
+)
+
+std_of_all = op(
+    "std_of_all(input: Tensor, unbiased: bool) -> Tensor",
+    family=COMPOSITE,
+    dtypes=REALS,
+    samples=of_all,
+    composite=lambda x, unbiased: ops.std(x, correction=1.0 if unbiased else 0.0),
+    tolerance="statistics",
+    oracle=lambda x, unbiased: reduced(lambda row: math.sqrt(variance(row, float(unbiased))), x),
+    doc="std of all elements with correction 1 or 0.",
+    example="tenora.std(tenora.tensor([1.0, 2.0, 4.0]), False)",
     public="std",
     method=True,
     out=True,

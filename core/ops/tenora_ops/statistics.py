@@ -16,7 +16,7 @@ from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.oracles import exact_mean, exact_sum, reduced, variance
 from tenora_ops.record import op
-from tenora_ops.reduce import SUM, corrections
+from tenora_ops.reduce import SUM, corrections, of_all
 from tenora_ops.samples import (
     ORDERED,
     REALS,
@@ -179,6 +179,19 @@ var_mean_unbiased = op(
     public="var_mean",
     out=True,
 )
+var_mean_of_all = op(
+    "var_mean_of_all(input: Tensor, unbiased: bool) -> (Tensor, Tensor)",
+    family=COMPOSITE,
+    dtypes=REALS,
+    samples=of_all,
+    composite=lambda x, unbiased: _with_mean(ops.var, x, None, 1.0 if unbiased else 0.0, False),
+    tolerance="statistics",
+    oracle=lambda x, unbiased: _moments(x, None, False, int(unbiased), False),
+    doc="var_mean of all elements with correction 1 or 0.",
+    example="tenora.var_mean(tenora.tensor([1.0, 2.0, 4.0]), False)",
+    public="var_mean",
+    out=True,
+)
 std_mean = op(
     f"std_mean({CORRECTED}) -> (Tensor, Tensor)",
     family=COMPOSITE,
@@ -203,6 +216,19 @@ std_mean_unbiased = op(
     oracle=lambda x, dim=None, unbiased=True, keepdim=False: _moments(x, dim, keepdim, int(unbiased), True),
     doc="std_mean with correction 1 or 0.",
     example="tenora.std_mean(tenora.tensor([1.0, 2.0, 4.0]), 0, False)",
+    public="std_mean",
+    out=True,
+)
+std_mean_of_all = op(
+    "std_mean_of_all(input: Tensor, unbiased: bool) -> (Tensor, Tensor)",
+    family=COMPOSITE,
+    dtypes=REALS,
+    samples=of_all,
+    composite=lambda x, unbiased: _with_mean(ops.std, x, None, 1.0 if unbiased else 0.0, False),
+    tolerance="statistics",
+    oracle=lambda x, unbiased: _moments(x, None, False, int(unbiased), True),
+    doc="std_mean of all elements with correction 1 or 0.",
+    example="tenora.std_mean(tenora.tensor([1.0, 2.0, 4.0]), False)",
     public="std_mean",
     out=True,
 )
@@ -377,7 +403,7 @@ def _binned(x: Any, bins: int = 100, min: float = 0, max: float = 0) -> Any:
 
 
 histc = op(
-    "histc(input: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Tensor",
+    "histc(input: Tensor, bins: int = 100, min: real = 0, max: real = 0) -> Tensor",
     family=COMPOSITE,
     dtypes=("float32", "float64"),
     function=_histc,
