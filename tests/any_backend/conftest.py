@@ -11,6 +11,7 @@ import collections
 import fcntl
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -21,6 +22,7 @@ from typing import Any
 import hypothesis_profiles  # noqa: F401 - the profiles are there before the command line names one
 import op_cases
 import pytest
+from attested import attest
 from engine_fixtures import installed, live_baseline
 
 import tenora
@@ -140,7 +142,10 @@ Install = Callable[..., Path]
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
-    """`install(name, package=..., manifest=..., ...)`: a distribution in a folder of its own on `sys.path`."""
+    """`install(name, package=..., manifest=..., ...)`: a distribution in a folder of its own on `sys.path`.
+
+    One that would serve by itself (`auto = true`) gets the conformance report that this needs; `attested=False`: none.
+    """
     packages: list[str] = []
 
     def write(
@@ -151,6 +156,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         extra: str = "",
         entry_points: str | None = None,
         distribution: str = "",
+        attested: bool = True,
     ) -> Path:
         label = distribution or f"dist-of-{name}"
         folder = tmp_path / label
@@ -165,6 +171,9 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
             (home / "__init__.py").write_text(textwrap.dedent(package))
         if manifest is not None:
             (home / "tenora-backend.toml").write_text(extra + manifest.format(name=name))
+        kinds = re.search(r"^device_types = (\[.*\])$", manifest or "", re.MULTILINE)
+        if attested and kinds and "auto = true" in (manifest or ""):
+            attest(home, name, json.loads(kinds[1]))
         packages.append(f"package_of_{name}")
         monkeypatch.syspath_prepend(folder)
         return home
@@ -209,6 +218,7 @@ def strangers(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
         if not done.exists():
             for name in ("stranger_py", "stranger_c"):
                 pip_install(HERE / name, target)
+            attest(target / "stranger_c", "stranger_c", ["rock"])
             done.touch()
     return target
 

@@ -43,7 +43,7 @@ def choose(engine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
 def fast(install: Callable[..., Path]) -> Path:
     """The folder of a backend that would serve by itself, beside a reference."""
     install("ref", manifest=REFERENCE)
-    return install("fast", manifest=AUTO)
+    return install("fast", manifest=AUTO, attested=False)
 
 
 def test_a_backend_with_a_report_is_chosen(fast: Path, choose: Callable[[], Chooser]) -> None:
@@ -133,7 +133,7 @@ def test_what_python_leaves_behind_does_not(fast: Path, choose: Callable[[], Cho
 def test_only_the_attested_of_two_is_a_candidate(
     fast: Path, install: Callable[..., Path], choose: Callable[[], Chooser]
 ) -> None:
-    attest(install("quick", manifest=AUTO), "quick")
+    attest(install("quick", manifest=AUTO, attested=False), "quick")
     choice = choose().explain("cpu")
     assert choice.name == "quick" and choice.warning == ""
     assert any("fast is passed over" in answer for _, answer in choice.steps)
@@ -142,7 +142,7 @@ def test_only_the_attested_of_two_is_a_candidate(
 def test_without_a_reference_it_is_an_error_that_says_how(
     install: Callable[..., Path], choose: Callable[[], Chooser]
 ) -> None:
-    install("fast", manifest=AUTO)
+    install("fast", manifest=AUTO, attested=False)
     with pytest.raises(
         BackendNotFoundError, match="got fast .it carries no conformance report.*tenora use fast"
     ):
@@ -161,7 +161,7 @@ def test_a_wish_needs_no_report(
 
 def test_no_code_of_the_backend_runs(install: Callable[..., Path], choose: Callable[[], Chooser]) -> None:
     install("ref", manifest=REFERENCE)
-    home = install("fast", manifest=AUTO, package="raise SystemExit('was imported')")
+    home = install("fast", manifest=AUTO, attested=False, package="raise SystemExit('was imported')")
     assert choose().explain("cpu").name == "ref"
     attest(home, "fast")
     assert choose().explain("cpu").name == "fast"

@@ -17,7 +17,7 @@ def test_own_allocator(tmp_path: Path) -> None:
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: own_allocator\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[tenora.backends]\nown_allocator = own_allocator\n")
     path = os.pathsep.join(map(str, (tmp_path, HERE, HERE.parent / "helpers")))
-    done = run_program(HERE / "arena_program.py", env={"PYTHONPATH": path})
+    done = run_program(HERE / "arena_program.py", env={"PYTHONPATH": path, "TENORA_BACKEND": "own_allocator"})
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     (figures, accuracy, where), (usual_figures, usual_accuracy, usual_where) = seen["own"], seen["usual"]
