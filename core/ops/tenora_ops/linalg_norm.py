@@ -339,7 +339,7 @@ def _cond_oracle(x: Any, p: Any = None) -> Any:
 
 
 linalg_cond = op(
-    "linalg_cond(A: Tensor, p: float? = None) -> Tensor",
+    "linalg_cond(A: Tensor, p: real? = None) -> Tensor",
     family=NORM,
     function=_cond,
     samples=lambda draw: [

@@ -441,7 +441,8 @@ def multi_margin_loss(
             f"[multi_margin_loss] weight: got shape {list(weight.shape)}, expected {list(input.shape[-1:])}. "
             "Give one number per class."
         )
-    return tenora_ops.multi_margin_loss(input, target, p, margin, weight, reduction=reduction)
+    whole = 1 if p == 1 else 2  # PyTorch takes any number that is one of them, 2 + 0j too
+    return tenora_ops.multi_margin_loss(input, target, whole, margin, weight, reduction=reduction)
 
 
 def _lengths(name: str, given: object) -> Tensor:
