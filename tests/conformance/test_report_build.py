@@ -5,6 +5,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from conftest import run_python
 from report_cases import SHA, built, fail, header, result_of, sound_run
 
 from tenora_conformance.header import Header, joined
@@ -128,6 +129,17 @@ def test_failures_are_told_in_full_for_a_few_and_named_for_all(tmp_path: Path) -
     told = report["failures"]["sub/int64/strided/0"]
     assert told["inputs"] == ["[1.0, 3.0]"] and told["got"].endswith("(3000 more characters)")
     assert report["failures"]["sub/int64/strided/9"] == {"message": told["message"]}
+
+
+def test_a_failure_comes_with_a_program_that_repeats_it(tmp_path: Path) -> None:
+    run = sound_run()
+    fail(run, "relu/float32/contiguous/0")
+    fail(run, "training/float32/-/mlp:training")
+    failures = built(tmp_path, run)["failures"]
+    done = run_python("-c", failures["relu/float32/contiguous/0"]["program"], path=tmp_path, cwd=tmp_path)
+    assert done.returncode == 0 and done.stdout.startswith("tensor("), done.stderr
+    script = failures["training/float32/-/mlp:training"]["program"]
+    assert script.endswith("run_alone('reference', 'training/float32/-/mlp:training')\n")
 
 
 def test_numbers_that_json_lacks(tmp_path: Path) -> None:

@@ -160,6 +160,7 @@ def test_a_failure_is_shown_with_its_reproduction(page: Callable[..., Any]) -> N
     assert told["Reproduce"] == (
         "tenora-conformance run reference --device cpu --explain 'relu/float32/contiguous/0'"
     )
+    assert told["As a program"].startswith("from math import") and "op(x0)" in told["As a program"]
     button = here.find_element("css selector", "#detail button")
     button.click()
     assert button.text == "Copied"

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from tenora_conformance.header import Header
 from tenora_conformance.model import Result
 from tenora_conformance.report import summary
 from tenora_conformance.report.badge import badge_text
@@ -21,6 +22,7 @@ from tenora_conformance.report.html import page_text
 from tenora_conformance.report.junit import junit_text
 from tenora_conformance.report.markdown import markdown_text
 from tenora_conformance.report.read import Run, read_run
+from tenora_conformance.run.reproduce import case_of, reproduction
 from tenora_dispatch import ArgumentValueError
 
 SCHEMA = 1
@@ -65,7 +67,7 @@ def report_of(run: Run) -> Report:
     header = run.header
     results = sorted(run.results, key=lambda result: result.case)
     levels = summary.levels_of(run)
-    failures, left_out = _failures(results)
+    failures, left_out = _failures(results, header)
     own = next(each for each in header.distributions if each["package"])
     report: Report = {
         "schema": SCHEMA,
@@ -162,7 +164,7 @@ def _row(result: Result) -> list[Any]:
     return [result.case, result.check, result.status.value, result.level, worst, milliseconds]
 
 
-def _failures(results: Iterable[Result]) -> tuple[dict[str, Any], int]:
+def _failures(results: Iterable[Result], header: Header) -> tuple[dict[str, Any], int]:
     """What to show of each case that is no pass, and how many are shown without their details."""
     shown: collections.Counter[tuple[str, str]] = collections.Counter()
     found: dict[str, Any] = {}
@@ -171,6 +173,7 @@ def _failures(results: Iterable[Result]) -> tuple[dict[str, Any], int]:
         if result.passed:
             continue
         told: dict[str, Any] = {"message": result.message, "root": result.root, "waiver": result.waiver}
+        program = ""
         if result.detail is not None:
             kind = (result.case.partition("/")[0], result.check)
             shown[kind] += 1
@@ -178,10 +181,20 @@ def _failures(results: Iterable[Result]) -> tuple[dict[str, Any], int]:
                 detail = result.detail
                 told |= {name: getattr(detail, name) for name in ("call", "expected", "got", "first_wrong")}
                 told |= {"traceback": detail.traceback, "inputs": detail.inputs}
+                program = _program(result, header)
             else:
                 left_out += 1
         found[result.case] = {"message": ""} | {name: _cut(text) for name, text in told.items() if text}
+        found[result.case] |= {"program": program} if program else {}
     return found, left_out
+
+
+def _program(result: Result, header: Header) -> str:
+    """A program that repeats a case; "" where this version of the suite does not have it."""
+    try:
+        return reproduction(case_of(result), header.backend, header.device)
+    except LookupError:
+        return ""
 
 
 def _cut(text: Any) -> Any:

@@ -195,10 +195,14 @@ function drawDetail() {
   part(detail, "Got", told.got);
   part(detail, "First wrong element", told.first_wrong);
   part(detail, "Traceback", told.traceback);
-  const command = `${data.explain}'${nameOf(i)}'`;
-  part(detail, "Reproduce", command).id = "reproduce";
+  copied(detail, "Reproduce", `${data.explain}'${nameOf(i)}'`);
+  copied(detail, "As a program", told.program);
+}
+
+function copied(detail, title, text) {
+  if (!part(detail, title, text)) return;
   const copy = make("button", "Copy", { type: "button" });
-  copy.addEventListener("click", () => copyText(command, copy));
+  copy.addEventListener("click", () => copyText(text, copy));
   detail.append(copy);
 }
 

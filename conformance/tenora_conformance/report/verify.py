@@ -123,15 +123,7 @@ def _cases(verdict: Verdict) -> None:
             f"this tenora has {tenora_ops.OPSET_VERSION}"
         )
         return
-    subject = Subject(
-        name=backend["name"],
-        device=backend["device"],
-        dtypes=frozenset(declared["dtypes"]),
-        capabilities=frozenset(declared["capabilities"]),
-        host_memory=declared["host_memory"],
-        host_order=declared["host_order"],
-        kernels=declared["kernels"],
-    )
+    subject = Subject.from_json({"name": backend["name"], "device": backend["device"], **declared})
     plan = must_run.plan(Level.parse(report["run"]["level"]), subject)
     if dict(plan.left_out) != report["left_out"]:
         verdict.problems.append(
