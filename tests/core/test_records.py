@@ -102,6 +102,32 @@ def test_complete(record: Record) -> None:
         assert len(found) >= 6, f"{record.name}: {len(found)} samples in {dtype}"
 
 
+#: Ops of one shape for all operands whose samples leave shapes out, and why; test_ops_edges_torch.py tries these too.
+FEWER = {
+    "to": "moves and casts as copy does, which has every shape",
+    "normalize": "along a dim, with elements",
+}
+
+
+@pytest.mark.parametrize("name", [r.name for r in RECORDS if r.public and r.shape in ("broadcast", "same")])
+def test_samples_have_every_rank(name: str) -> None:
+    """Where operands of any shape are taken, 0-d to 5-d, an empty one, and shapes that broadcast are drawn."""
+    record = tenora_ops.record(name)
+    for dtype in record.dtypes:
+        shapes = [
+            [value.shape for value in sample.arguments if hasattr(value, "shape")]
+            for sample in record.samples(Draw(dtype, record.domain, name))
+        ]
+        every = [shape for group in shapes for shape in group]
+        lacking = set(range(6)) - set(map(len, every))
+        complete = not lacking and any(0 in shape for shape in every)
+        if record.shape == "broadcast" and len(record.schema.operands) > 1:
+            complete = complete and any(len(set(group)) > 1 for group in shapes)
+        assert complete != (name in FEWER), (
+            f"{name} in {dtype}: no sample of rank {sorted(lacking)}, or none empty"
+        )
+
+
 @pytest.mark.parametrize("record", RECORDS, ids=NAMES)
 def test_example_runs(record: Record) -> None:
     exec(compile(record.example, record.name, "exec"), {"tenora": tenora})

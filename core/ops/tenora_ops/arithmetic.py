@@ -36,6 +36,8 @@ def exponents(draw: Draw) -> Iterable[Sample]:
             sample(draw.array(0), 3),
             sample(draw.array(2, 1, 3), 1),
             sample(draw.array(), 0),
+            sample(draw.array(2, 3, 2, 2), draw.array(2, domain=power)),
+            sample(draw.array(1, 2, 1, 3, 2), draw.array(3, 1, domain=power)),
         ]
     base = Domain(0.2, 3.0)
     return [
@@ -47,6 +49,8 @@ def exponents(draw: Draw) -> Iterable[Sample]:
         sample(2.5, draw.array(2, 2)),
         sample(draw.array(0), 2),
         sample(draw.array(domain=base), 0.5),
+        sample(draw.array(2, 3, 2, 2, domain=base), draw.array(2)),
+        sample(draw.array(1, 2, 1, 3, 2, domain=base), draw.array(3, 1)),
     ]
 
 

@@ -45,6 +45,8 @@ def bounds(draw: Draw) -> Iterable[Sample]:
     return [
         *found,
         sample(draw.array(3, 4), draw.array(4, domain=tensors[0]), draw.array(3, 1, domain=tensors[1])),
+        sample(draw.array(2, 1, 3), None, high),
+        sample(draw.array(1, 2, 1, 3, 2), low, high),
     ]
 
 

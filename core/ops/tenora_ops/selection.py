@@ -34,6 +34,8 @@ def choices(draw: Draw) -> Iterable[Sample]:
         sample(draw.mask(2, 3), 3, draw.array(3)),
         sample(draw.mask(), draw.array(5), draw.array()),
         sample(draw.mask(2, 0, 3), draw.array(3), draw.array(2, 1, 1)),
+        sample(draw.mask(3, 1, 1), draw.array(2, 3, 2, 2), draw.array(2)),
+        sample(draw.mask(1, 2, 1, 3, 2), draw.array(3, 1), draw.array()),
     ]
 
 
@@ -57,6 +59,7 @@ def weights(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(), draw.array(), 0.5),
         sample(draw.array(0), draw.array(0), 0.5),
         sample(draw.array(1, 2, 1, 3, 2), draw.array(2), draw.array(3, 1)),
+        sample(draw.array(2, 1, 3), draw.array(4, 1), 0.5),
     ]
 
 
@@ -68,6 +71,8 @@ def three(draw: Draw) -> Iterable[Sample]:
         ((), (2, 3), ()),
         ((0,), (1,), (0,)),
         ((2, 3, 2, 2), (2,), ()),
+        ((2, 1, 3), (4, 1), (3,)),
+        ((1, 2, 1, 3, 2), (3, 1), (2,)),
     )
     found = [sample(*[draw.array(*shape) for shape in group], value=2) for group in shapes]
     return [*found, sample(draw.array(5), draw.array(5), draw.array(5))]

@@ -119,6 +119,7 @@ def shifts(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(10), far),
         sample(draw.array(5), 3),
         sample(3, draw.array(5, domain=places)),
+        sample(draw.array(2, 1, 3), draw.array(4, 1, domain=places)),
     ]
 
 
@@ -379,6 +380,8 @@ def neighbours(draw: Draw) -> Iterable[Sample]:
         sample(x, x + unit, atol=1.5),
         sample(draw.array(), draw.array()),
         sample(draw.array(0), draw.array(0)),
+        sample(draw.array(2, 3, 2, 2), draw.array(2), rtol=0.5),
+        sample(draw.array(1, 2, 1, 3, 2), draw.array(3, 1)),
     ]
     if draw.is_float:
         odd = np.array([math.nan, math.inf, 1.0]).astype(x.dtype)
