@@ -120,6 +120,17 @@ def call(record: Record, sample: Sample, layout: str = "contiguous") -> Any:
     return function(*arguments_of(record, sample, layout), **options_of(record, sample, layout))
 
 
+def public(record: Record) -> Any:
+    """What users call: the function of the record's public name, else the one of its own."""
+    place: Any = tenora
+    try:
+        for part in record.public.split("."):
+            place = getattr(place, part)
+    except AttributeError:
+        return tenora_ops.REGISTERED[record.name]
+    return place
+
+
 def widened(value: Any) -> Any:
     """What an oracle is told: floating arrays in double precision, with the drawn dtype as metadata."""
     if isinstance(value, list):

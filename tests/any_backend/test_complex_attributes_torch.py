@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from differences import COMPLEX_NUMBERS
 
 import tenora
 
@@ -215,10 +216,6 @@ REAL_CALLS: dict[str, Callable[..., Any]] = {
     "hardtanh": lambda m, a, b, c, z: m.nn.functional.hardtanh(a, z, z + 1),
 }
 BOTH_REFUSE = ("addcdiv",)  # of whole numbers
-#: Where tenora takes it and PyTorch does not.
-TAKEN = {
-    "addmm, beta": "PyTorch refuses the complex beta of an input that broadcasts, and takes that of others"
-}
 
 
 def real_answer(m: Any, name: str, dtype: str, number: complex) -> Any:
@@ -238,7 +235,7 @@ def test_a_real_number_that_is_complex(name: str, dtype: str) -> None:
     if isinstance(theirs, NotImplementedError) and name not in BOTH_REFUSE:
         return  # no kernel, of real numbers neither
     if isinstance(theirs, Exception):
-        assert (name in TAKEN and dtype != "int64") or isinstance(mine, type(theirs)), mine
+        assert (name in COMPLEX_NUMBERS and dtype != "int64") or isinstance(mine, type(theirs)), mine
     else:
         assert not isinstance(mine, Exception), mine
         assert mine[0] == theirs[0]

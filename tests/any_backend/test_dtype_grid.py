@@ -2,7 +2,7 @@
 
 - The samples of a record are drawn in each further dtype and given to the public functions of both sides; dtypes,
   shapes and values must agree where PyTorch answers. Where it refuses, mostly for want of a kernel, tenora may answer.
-- `LISTED` holds what differs, by op and dtype, with the reason; what no longer differs must leave it.
+- `FURTHER_DTYPES` holds what differs, by op and dtype, with the reason; what no longer differs must leave it.
 """
 
 from __future__ import annotations
@@ -14,96 +14,19 @@ from typing import Any
 
 import numpy as np
 import op_cases
+import parity_cases as parity
 import pytest
-import test_ops_parity as parity
 import torch
-from edge_differences import each
+from differences import FURTHER_DTYPES, ONLY_EMPTY
 
 import tenora
 import tenora_ops
 from tenora_ops.record import Record
-from tenora_ops.samples import ALL, COMPLEX, HALVES, INTEGERS, SIGNED, UNSIGNED, Draw, Sample
+from tenora_ops.samples import ALL, Draw, Sample
 
 pytestmark = pytest.mark.oracle
 
-NO_WHOLE = "of whole numbers, without gradient: cast first"
-ONLY_EMPTY = "PyTorch looks at the dtype only where there are elements"
-NO_ORDER = "complex numbers have no order; PyTorch compares what is not documented"
 EMPTY = "without elements: "
-WRAPS = "PyTorch's differences, products and signs of unsigned numbers wrap"
-WHOLE = ("bool", *INTEGERS)
-KERNELS = ("bool", "uint8", *SIGNED)  # of which PyTorch has most kernels
-#: What differs, by op and dtype.
-LISTED: dict[tuple[str, str], str] = {
-    **each(["bilinear"], WHOLE, NO_WHOLE),
-    **each(["softmax", "log_softmax", "randn", "normal_size"], WHOLE, ONLY_EMPTY),
-    **each(["softmin"], KERNELS[1:], ONLY_EMPTY),
-    **each(["unfold", "fold"], ["bool"], "PyTorch moves bool, and no whole numbers"),
-    **each(
-        [f"linalg_{n}" for n in ("cholesky_ex", "cholesky", "solve_ex", "solve", "det", "lu_solve")],
-        HALVES,
-        ONLY_EMPTY,
-    ),
-    **each(["det", "lu_solve"], HALVES, ONLY_EMPTY),
-    **each(["linalg_matrix_exp", "matrix_exp"], HALVES, "powers of halves have few digits: cast first"),
-    **each(["cholesky", "linalg_eigh", "linalg_eigvalsh"], (*WHOLE, *HALVES), ONLY_EMPTY),
-    **each([f"adaptive_avg_pool{n}d" for n in (1, 2)], WHOLE, ONLY_EMPTY),
-    **each(
-        [f"adaptive_avg_pool{n}d" for n in (1, 2, 3)],
-        COMPLEX,
-        "PyTorch takes complex numbers where the result is one mean",
-    ),
-    **each([f"conv_transpose{n}d" for n in (1, 2, 3)], [d for d in KERNELS if d != "int64"], ONLY_EMPTY),
-    **each([f"conv_transpose{n}d" for n in (1, 2, 3)], ["int64"], NO_WHOLE),
-    **each(["normal_mean", "normal_std"], KERNELS, ONLY_EMPTY),
-    **each(["bernoulli_p"], COMPLEX, ONLY_EMPTY),
-    **each(
-        ["bernoulli", "searchsorted", "bucketize", "soft_margin_loss"],
-        COMPLEX,
-        NO_ORDER,
-    ),
-    **each(
-        [
-            "trapezoid",
-            "cumulative_trapezoid",
-            "pairwise_distance",
-            "triplet_margin_loss",
-            "margin_ranking_loss",
-        ],
-        ["uint8"],
-        WRAPS,
-    ),
-    **each(["cosine_embedding_loss"], UNSIGNED, WRAPS),
-    **each(
-        ["scatter_complex", "scatter_combined_complex"],
-        [d for d in ALL if d not in ("bool", *COMPLEX)],
-        ONLY_EMPTY,
-    ),
-    **each(["view_as_complex", "complex"], ["float16"], "there is no complex number of two float16"),
-    **each(
-        ["interpolate", "upsample", "upsample_bilinear"],
-        ["uint8"],
-        "PyTorch rounds uint8 after each dim, here once",
-    ),
-    **each(
-        ["dropout"],
-        WHOLE,
-        "whole numbers times a probability are floating",
-    ),
-    ("square", "bool"): "PyTorch's square of bool is int64; that of a product stays bool",
-    ("local_response_norm", "int64"): "PyTorch's mean of squares of int64 is cut to a whole number",
-    ("linspace", "uint8"): "PyTorch counts unsigned numbers down by a step that wraps",
-}
-
-
-def public(record: Record) -> Any:
-    place: Any = tenora
-    try:
-        for part in record.public.split("."):
-            place = getattr(place, part)
-    except AttributeError:
-        return tenora_ops.REGISTERED[record.name]
-    return place
 
 
 def drawn(record: Record) -> Iterator[tuple[str, int, Sample]]:
@@ -134,7 +57,9 @@ def difference(record: Record, sample: Sample) -> str:
     except Exception:
         return ""
     try:
-        mine = public(record)(*op_cases.arguments_of(record, sample), **op_cases.options_of(record, sample))
+        mine = op_cases.public(record)(
+            *op_cases.arguments_of(record, sample), **op_cases.options_of(record, sample)
+        )
     except Exception as error:
         return f"refused: {error}"
     if not all(isinstance(t, torch.Tensor) for t in theirs):
@@ -186,7 +111,7 @@ def judged(name: str, found: Mapping[str, list[str]]) -> list[str]:
     """What is wrong with the differences of an op, by dtype: not listed, or listed and gone."""
     wrong = []
     for dtype in ALL:
-        reason = LISTED.get((name, dtype))
+        reason = FURTHER_DTYPES.get((name, dtype))
         excused = [
             reason and (reason != ONLY_EMPTY or text.startswith(EMPTY)) for text in found.get(dtype, [])
         ]
@@ -200,7 +125,7 @@ def judged(name: str, found: Mapping[str, list[str]]) -> list[str]:
 
 
 def test_listed_ops_exist() -> None:
-    for name, dtype in LISTED:
+    for name, dtype in FURTHER_DTYPES:
         assert name in NAMES and dtype in ALL and dtype not in tenora_ops.record(name).dtypes, (name, dtype)
 
 
@@ -221,7 +146,7 @@ def test_a_difference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     sample = op_cases.samples_of("exp", "float32")[1]
     assert difference(record, sample) == ""
     for other, words in ((tenora.sin, "result 0"), (lambda x: x.no_such_method(), "refused")):
-        monkeypatch.setitem(globals(), "public", lambda record, other=other: other)
+        monkeypatch.setattr(op_cases, "public", lambda record, other=other: other)
         assert words in difference(record, sample)
 
 

@@ -5,7 +5,7 @@
   operands.
 - Where PyTorch's derivative is finite, tenora's is the same number. Where it is none, nothing is said: there tenora
   often has the one-sided limit. Rounding is judged beside the kinks (`test_ops_parity.py`).
-- `DIFFERS` names what differs, with the reason; what agrees after all must leave it.
+- `KINKS` names what differs, with the reason; what agrees after all must leave it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import edge_cases as edges
 import numpy as np
 import op_cases
+import parity_cases as parity
 import pytest
-import test_ops_edges_torch as edges
-import test_ops_parity as parity
 import torch
+from differences import GRADIENTS, KINKS, SECOND_GRADIENTS, VALUES
 
 import tenora
 import tenora.nn.functional as F
@@ -32,15 +33,6 @@ pytestmark = pytest.mark.oracle
 LARGEST = 24  # elements of a sample that is tried
 MOST = 4  # samples of an op that are tried
 BOUND = 1e-8  # a kink lost is a term lost
-#: Ops whose derivatives on kinks are others than PyTorch's.
-DIFFERS = {
-    **dict.fromkeys(["topk", "kthvalue"], "which of equal elements is taken is left open"),
-    **dict.fromkeys(["div_mode", "fmod"], "PyTorch's steps have slope 0 where they are divided by 0 too"),
-    "index_reduce": "PyTorch shares with the element that include_self=False left out",
-    "polar": "PyTorch has no direction to grow in where the modulus is 0",
-    "prelu": "PyTorch's mixed derivative at 0 is not that of its first",
-    "gaussian_nll_loss": "PyTorch differentiates by what eps replaced as if it were there",
-}
 #: Ops of matrices that lose their rank on kinks, where factors and vectors are not their own: judged beside them.
 SINGULAR = {
     *(
@@ -72,8 +64,8 @@ NAMES = [
     and "float64" in r.dtypes
     and not parity.draws(r)
     and r.name not in SINGULAR
-    and (r.name, "float64") not in parity.DIFFERS
-    and r.name not in parity.GRADIENT_DIFFERS
+    and (r.name, "float64") not in VALUES
+    and r.name not in GRADIENTS
 ]
 
 
@@ -129,7 +121,7 @@ def kinks(record: Record) -> int:
             call = functools.partial(tenora_ops.REGISTERED[record.name], *mine)
             call = functools.partial(call, **op_cases.options_of(record, point))
             ours = parity.derivatives(tenora, call, parity.leaves_of(mine, tenora))
-            orders = 1 if record.name in parity.SECOND_DIFFERS else 2
+            orders = 1 if record.name in SECOND_GRADIENTS else 2
             for order, (found, known) in enumerate(zip(ours[:orders], theirs[:orders], strict=True), 1):
                 count = max(len(found), len(known))
                 pairs = zip(found or [None] * count, known or [None] * count, strict=True)
@@ -146,7 +138,7 @@ def test_kinks(name: str, backend: str) -> None:
         parity.counterpart(record)
     except parity.Uncompared:
         return  # PyTorch does not name it
-    if name in DIFFERS:
+    if name in KINKS:
         with pytest.raises(AssertionError, match="derivative"):
             kinks(record)
         return

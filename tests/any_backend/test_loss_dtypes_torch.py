@@ -1,6 +1,6 @@
 """Losses with targets of every dtype against PyTorch: the same result, or the same class of error.
 
-`BEYOND` lists what tenora answers where PyTorch refuses, and what it computes in another dtype.
+`DIFFERENT` lists what tenora answers where PyTorch refuses, and what it computes in another dtype.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from differences import LOSSES as DIFFERENT
 
 import tenora
 from tenora_ops.samples import COMPLEX, HALVES, INTEGERS
@@ -73,17 +74,6 @@ LOSSES: dict[str, tuple[Loss, list[Any]]] = {
         ONES,
     ),
 }
-NO_KERNEL = "PyTorch has no kernel for the input's dtype"
-NO_BOOL = "PyTorch subtracts no bool tensors; here True is 1"
-#: Loss -> input dtypes and target dtypes for which tenora answers and PyTorch does not.
-BEYOND: dict[str, tuple[tuple[str, ...], tuple[str, ...], str]] = {
-    "l1_loss": (FLOATS, ("bool",), NO_BOOL),
-    "kl_div": (FLOATS, WHOLE, "PyTorch refuses whole numbers; here they are those numbers in floating point"),
-    "multi_margin_loss": (HALVES, ("int64",), NO_KERNEL),
-    "multilabel_margin_loss": (HALVES, ("int64",), NO_KERNEL),
-    "ctc_loss": (("bfloat16",), DTYPES, NO_KERNEL),
-    "ctc_loss, lengths": (("bfloat16",), tuple(d for d in INTEGERS if d in DTYPES), NO_KERNEL),
-}
 
 
 def answer(m: Any, name: str, input_dtype: str, dtype: str) -> Any:
@@ -102,7 +92,7 @@ def answer(m: Any, name: str, input_dtype: str, dtype: str) -> Any:
 @pytest.mark.parametrize("input_dtype", FLOATS)
 @pytest.mark.parametrize("name", LOSSES)
 def test_targets(name: str, input_dtype: str) -> None:
-    inputs, targets, _ = BEYOND.get(name, ((), (), ""))
+    inputs, targets, _ = DIFFERENT.get(name, ((), (), ""))
     for dtype in (*DTYPES, COMPLEX[0]):
         theirs, mine = answer(torch, name, input_dtype, dtype), answer(tenora, name, input_dtype, dtype)
         told = f"{dtype}: {theirs} {mine}"

@@ -3,8 +3,8 @@
 - The edges are made from the record's own samples (`edges_of`), so each op is tried there whatever its author drew.
 - Where PyTorch answers, tenora answers with the same values, dtypes, shapes and first gradients. Where PyTorch refuses,
   tenora answers or refuses with an error that names this op, or one of its `PARTS`: neither crashes.
-- `LENIENT` names what PyTorch takes and tenora refuses on purpose, with the reason; it is counted with what was not
-  compared (`test_ops_parity.py`).
+- `REFUSED_EDGES` names what PyTorch takes and tenora refuses on purpose, with the reason; it is counted with
+  what was not compared (`test_ops_parity.py`).
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import op_cases
+import parity_cases as parity
 import pytest
-import test_ops_parity as parity
 import torch
+from differences import EDGES, REFUSED_EDGES, VALUES
+from edge_cases import arrays_of, edges_of, mapped
 
 import tenora_ops
 from tenora_ops.record import Record
@@ -30,28 +31,6 @@ pytestmark = pytest.mark.oracle
 #: Ops of which PyTorch ends the process on empty input.
 CRASHES = {"lu_unpack", "pdist"}
 MOST = 3  # edges of a kind that are tried of one op
-EMPTY_IMAGES = "tenora takes empty batches, not empty images or no channels"
-#: What PyTorch takes and tenora refuses, by op and edge; what is taken after all must leave it.
-LENIENT: dict[tuple[str, str], str] = {
-    **{
-        (name, "empty"): EMPTY_IMAGES
-        for name in (
-            *("adaptive_avg_pool1d", "adaptive_avg_pool2d", "grid_sample"),
-            *("conv1d", "conv1d_padding", "conv2d", "conv2d_padding"),
-        )
-    },
-    **{
-        (name, "0-d"): "a number is no row"
-        for name in (
-            *("multi_margin_loss", "multilabel_margin_loss", "triplet_margin_loss", "pairwise_distance"),
-            "linalg_vander",
-        )
-    },
-    ("adjoint", "0-d"): "PyTorch's adjoint of a number is deprecated",
-    ("linalg_lstsq", "empty"): "there is no rank without singular values",
-    ("index_add", "empty"): "PyTorch reads no index of a tensor without elements",
-    ("cholesky", "empty"): "PyTorch takes matrices that are not square where they have no rows",
-}
 #: Ops that leave it to a part of theirs to refuse, and the names that its errors have; to be shortened.
 PARTS: dict[str, set[str]] = {
     **dict.fromkeys(["split", "unsafe_split_with_sizes"], {"split_with_sizes"}),
@@ -68,6 +47,7 @@ REFUSED_ALONE = frozenset(
         "as_strided_scatter",
         "bilinear",
         "bincount",
+        "conv1d",
         "conv1d_padding",
         "conv2d",
         "conv2d_padding",
@@ -84,7 +64,6 @@ REFUSED_ALONE = frozenset(
         "fractional_max_pool2d_with_indices",
         "fractional_max_pool3d",
         "fractional_max_pool3d_with_indices",
-        "grid_sample",
         "gumbel_softmax",
         "linalg_eig",
         "linalg_eigh",
@@ -105,63 +84,6 @@ REFUSED_ALONE = frozenset(
         "upsample_bilinear",
     ]
 )
-#: Edges at which PyTorch's results or gradients are left to chance, or wrong.
-DIFFERS = {
-    ("multilabel_margin_loss", "empty"): "PyTorch returns memory that nobody wrote",
-    ("histogramdd", "empty"): "points without coordinates lie in the only cell; PyTorch counts none",
-    ("bincount", "empty"): "PyTorch answers with integers, whatever the weights",
-    ("pixel_unshuffle", "empty"): parity.EMPTY_DIFFERS["pixel_unshuffle"],
-    ("pixel_unshuffle", "taller"): parity.EMPTY_DIFFERS["pixel_unshuffle"],
-    ("group_norm", "empty"): "PyTorch's gradient of the weight is 0 where it is 0 / 0",
-    ("block_diag", "empty"): "PyTorch's gradient is a row off behind an empty vector",
-    ("cosine_similarity", "0-d"): "a gradient of 0 is the difference of two equal numbers",
-}
-
-
-def mapped(sample: Sample, change: Callable[[np.ndarray], np.ndarray]) -> Sample:
-    """The sample with each of its arrays changed."""
-
-    def run(value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            return np.ascontiguousarray(change(value)).reshape(change(value).shape)
-        return [run(v) for v in value] if isinstance(value, list) else value
-
-    return Sample(tuple(map(run, sample.arguments)), {k: run(v) for k, v in sample.options.items()})
-
-
-def arrays_of(sample: Sample) -> list[np.ndarray]:
-    flat = [
-        v for a in (*sample.arguments, *sample.options.values()) for v in (a if isinstance(a, list) else [a])
-    ]
-    return [v for v in flat if isinstance(v, np.ndarray)]
-
-
-def edges_of(sample: Sample) -> Iterator[tuple[str, Sample]]:
-    """0-d: the first element of each array (index 0 among several). Empty: without elements along one dim of the first
-    array, and along the dims of the others that are as long. Taller: two layers in front, the second one reversed."""
-    arrays = arrays_of(sample)
-    if not arrays:
-        return
-    if all(a.size for a in arrays):
-        whole = len(arrays) > 1
-        yield (
-            "0-d",
-            mapped(
-                sample, lambda a: np.asarray(a.reshape(-1)[0] * (a.dtype.kind != "i" or not whole), a.dtype)
-            ),
-        )
-    first = arrays[0]
-    for back in range(1, first.ndim + 1):
-        size = first.shape[-back]
-
-        def without(a: np.ndarray, back: int = back, size: int = size) -> np.ndarray:
-            fits = a.ndim >= back and a.shape[-back] == size
-            return np.take(a, [], -back) if fits else a
-
-        if size:
-            yield "empty", mapped(sample, without)
-    if first.ndim < 5:
-        yield "taller", mapped(sample, lambda a: np.stack([a, np.flip(a)]) if a.ndim else a)
 
 
 def answers(record: Record, sample: Sample) -> bool:
@@ -208,10 +130,10 @@ def at_the_edge(record: Record, what: str, sample: Sample, dtype: str) -> Refuse
     where = f"{record.name}({sample}), {what}"
     if not answers(record, sample):
         return refusal(record, sample) or Refused("")
-    if (record.name, what) in DIFFERS:
-        raise parity.Uncompared(f"{record.name}: {DIFFERS[record.name, what]}")
-    if (record.name, what) in LENIENT and (refused := refusal(record, sample)):
-        raise parity.Uncompared(f"{record.name}: {LENIENT[record.name, what]}") from refused
+    if (record.name, what) in EDGES:
+        raise parity.Uncompared(f"{record.name}: {EDGES[record.name, what]}")
+    if (record.name, what) in REFUSED_EDGES and (refused := refusal(record, sample)):
+        raise parity.Uncompared(f"{record.name}: {REFUSED_EDGES[record.name, what]}") from refused
     parity.one_case(record, dtype, sample, where, second=False)
     return None
 
@@ -239,8 +161,8 @@ def test_edges(name: str, backend: str, record_property: Callable[[str, object],
     for what, edge in edges_to_try(record, dtype):
         kinds.add(what)
         try:
-            if (name, dtype) in parity.DIFFERS:
-                raise parity.Uncompared(f"{name}: {parity.DIFFERS[name, dtype]}")
+            if (name, dtype) in VALUES:
+                raise parity.Uncompared(f"{name}: {VALUES[name, dtype]}")
             refused = at_the_edge(record, what, edge, dtype)
             compared += refused is None
             if refused:
@@ -254,7 +176,9 @@ def test_edges(name: str, backend: str, record_property: Callable[[str, object],
                 parts.add(reason.__cause__.name)
     record_property("compared", compared)
     record_property("not_compared", json.dumps(left_out))
-    assert used == {what for op, what in LENIENT if op == name}, f"{name}: no longer refused: shorten LENIENT"
+    assert used == {what for op, what in REFUSED_EDGES if op == name}, (
+        f"{name}: no longer refused: shorten the list"
+    )
     assert name not in PARTS or parts & PARTS[name], f"{name}: names itself now: shorten PARTS"
     if kinds and has_counterpart(record):
         assert bool(compared) != (name in REFUSED_ALONE), (
@@ -296,7 +220,7 @@ def test_a_difference_at_an_edge_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_listed_edges_exist() -> None:
-    assert {name for name, _ in (*LENIENT, *DIFFERS)} | set(PARTS) | REFUSED_ALONE <= set(parity.NAMES)
+    assert {name for name, _ in (*REFUSED_EDGES, *EDGES)} | set(PARTS) | REFUSED_ALONE <= set(parity.NAMES)
 
 
 def test_edges_are_edges() -> None:

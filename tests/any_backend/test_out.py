@@ -9,22 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from differences import WITHOUT_OUT
 
 import tenora
 import tenora_ops
 from tenora_ops.record import Record
 
 pytestmark = pytest.mark.oracle
-
-#: Public functions that PyTorch documents with out= and that have none here.
-WITHOUT = {
-    "histogram": "the number of results depends on the call",
-    "histogramdd": "the number of results depends on the call",
-    "empty_like": "PyTorch's own function refuses it",
-    "zeros_like": "PyTorch's own function refuses it",
-    "ones_like": "PyTorch's own function refuses it",
-    "full_like": "PyTorch's own function refuses it",
-}
 
 
 def documented(name: str) -> bool:
@@ -42,7 +33,7 @@ for entry in tenora_ops.records():
 
 def test_out_is_taken_where_pytorch_takes_it() -> None:
     without = {name for name, group in GROUPS.items() if not any(entry.out for entry in group)}
-    assert without == set(WITHOUT) & set(GROUPS)
+    assert without == set(WITHOUT_OUT) & set(GROUPS)
 
 
 def test_an_empty_target_gets_the_shape(backend: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import op_cases
+import parity_cases as parity
 import pytest
-import test_ops_parity as parity
 import torch
 
 import tenora

@@ -19,11 +19,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import op_cases
+import parity_cases as parity
 import pytest
-import test_ops_parity as parity
 import torch
+from differences import VALUES
 from edge_differences import LISTED, ONE_BACKEND
-from test_dtype_grid import public
 
 import tenora
 import tenora_ops
@@ -46,7 +46,7 @@ FATAL = {
     for name in ("lcm", "div_mode", "floor_divide", "remainder", "fmod")
     for dtype in ("int32", "int64")
 }
-ORACLE = FATAL | set(parity.DIFFERS)
+ORACLE = FATAL | set(VALUES)
 #: Of which the second operand is a degree: whole, and at most 10000.
 DEGREES = {r.name for r in tenora_ops.records() if "_polynomial_" in r.name}
 #: Shape rules of pointwise records, and the records that have them without being so.
@@ -108,7 +108,9 @@ def forms(record: Record, dtype: str) -> Iterator[Sample]:
 
 
 def ours(record: Record, sample: Sample) -> Any:
-    return public(record)(*op_cases.arguments_of(record, sample), **op_cases.options_of(record, sample))
+    return op_cases.public(record)(
+        *op_cases.arguments_of(record, sample), **op_cases.options_of(record, sample)
+    )
 
 
 def probe(record: Record, dtype: str, sample: Sample) -> list[np.ndarray]:
@@ -297,7 +299,7 @@ def test_a_wrong_op_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     # Right wherever the record's samples are.
     for other, words in ((lambda x: tenora.sqrt(tenora.abs(x)), "expected nan"), (refuse, "refused")):
-        monkeypatch.setitem(globals(), "public", lambda record, other=other: other)
+        monkeypatch.setattr(op_cases, "public", lambda record, other=other: other)
         assert words in difference(record, "float32", form)
-    monkeypatch.setitem(globals(), "public", lambda record: lambda x, y, w=None, reduction="": x * y)
+    monkeypatch.setattr(op_cases, "public", lambda record: lambda x, y, w=None, reduction="": x * y)
     assert "PyTorch refuses" in difference(loss, "float32", weighted)

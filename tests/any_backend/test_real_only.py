@@ -1,7 +1,7 @@
 """Complex operands of ops whose records name no complex dtype: refused, never read without their imaginary part.
 
 - Every such record is called with its samples in complex128. It refuses with the op's words, or PyTorch answers as well
-  (`test_dtype_grid.py` compares the two), or it stands in `ANSWERS` with the reason.
+  (`test_dtype_grid.py` compares the two), or it stands in `COMPLEX_OPERANDS` with the reason.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import op_cases
+import parity_cases as parity
 import pytest
-import test_ops_parity as parity
-from test_dtype_grid import public
+from differences import COMPLEX_OPERANDS
 
 import tenora
 import tenora_ops
@@ -21,47 +21,6 @@ from tenora_ops.record import Record
 from tenora_ops.samples import Draw, Sample
 
 pytestmark = pytest.mark.oracle
-
-LINEAR = "sums and means are those of the parts"
-MOVES = "elements are told from zero, or moved"
-NOTHING = "of one element or none, where nothing is compared"
-INSIDE = "runs only inside ops of its file, which judge dtypes before"
-#: Ops that answer where PyTorch refuses or has no such op.
-ANSWERS: dict[str, str] = {
-    name: reason
-    for names, reason in (
-        (
-            [
-                *[f"avg_pool{n}d{end}" for n in (1, 2, 3) for end in ("", "_backward")],
-                *[f"adaptive_avg_pool{n}d_backward" for n in (1, 2, 3)],
-                *["interpolate", "upsample", "upsample_nearest", "upsample_bilinear", "segment_reduce"],
-                *["nansum", "nanmean", "nll_loss_backward", "embedding_bag", "scatter_fold"],
-                *["feature_dropout", "sgd_step", "index_reduce"],
-            ],
-            LINEAR,
-        ),
-        (["index_places", "scatter_reduced"], MOVES),
-        (
-            ["cummax", "cummin", "median_dim", "nanmedian_dim", "searchsorted", "bucketize", "isin"],
-            NOTHING,
-        ),
-        (
-            [
-                *["gelu_backward", "softmax_backward", "log_softmax_backward"],
-                *["bernoulli_of", "adam_update", "rms_norm_eps", "fft_r2c"],
-            ],
-            INSIDE,
-        ),
-        (
-            [
-                f"{name}_update"
-                for name in ("nadam", "radam", "asgd", "rmsprop", "centered_rmsprop", "adagrad", "adadelta")
-            ],
-            "optimizer_step_ gives it the parts of complex numbers",
-        ),
-    )
-    for name in names
-}
 
 
 def drawn(record: Record) -> list[Sample]:
@@ -82,7 +41,7 @@ def drawn(record: Record) -> list[Sample]:
 def answered(record: Record, sample: Sample) -> str:
     """What is wrong with the call's outcome: an answer that PyTorch has not, or a refusal in another's words."""
     try:
-        public(record)(*op_cases.arguments_of(record, sample), **op_cases.options_of(record, sample))
+        op_cases.public(record)(*op_cases.arguments_of(record, sample), **op_cases.options_of(record, sample))
     except Exception as error:
         text = str(error)
         return "" if text.startswith("[") and "disagree" not in text else f"refused with: {text}"
@@ -103,15 +62,15 @@ def test_complex_operands(name: str) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         found = [text for s in drawn(record) if (text := answered(record, s))]
-    if name in ANSWERS:
-        assert found, f"no longer answers ({ANSWERS[name]}): take it off the list"
+    if name in COMPLEX_OPERANDS:
+        assert found, f"no longer answers ({COMPLEX_OPERANDS[name]}): take it off the list"
         assert all(text.startswith("answers") for text in found), found
     else:
         assert not found, found[:2]
 
 
 def test_listed_ops_exist() -> None:
-    assert set(ANSWERS) <= set(NAMES)
+    assert set(COMPLEX_OPERANDS) <= set(NAMES)
 
 
 def test_there_are_enough() -> None:
@@ -134,5 +93,5 @@ def test_an_answer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     record = tenora_ops.record("lgamma")
     sample = drawn(record)[0]
     assert answered(record, sample) == ""
-    monkeypatch.setitem(globals(), "public", lambda record: lambda x: x)
+    monkeypatch.setattr(op_cases, "public", lambda record: lambda x: x)
     assert answered(record, sample).startswith("answers")

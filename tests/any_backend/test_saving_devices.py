@@ -1,8 +1,8 @@
 """Tensors of a device that is not the host, saved and loaded there, elsewhere, and where it is missing."""
 
 import pytest
+from attic_package import MANIFEST, PACKAGE
 from conftest import HERE, run_python
-from test_python_space import MANIFEST, PACKAGE
 
 import tenora
 

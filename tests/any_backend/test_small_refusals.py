@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import edge_cases as edges
 import numpy as np
 import op_cases
 import pytest
-import test_ops_edges_torch as edges
 import torch
 
 import tenora

@@ -1,4 +1,4 @@
-"""Pooling and resizing of every dtype against PyTorch; `BEYOND` lists what tenora answers where PyTorch refuses."""
+"""Pooling and resizing of every dtype against PyTorch; `POOLS` lists what tenora answers where PyTorch refuses."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 import torch
+from differences import POOLS
 
 import tenora
-from tenora_ops.samples import ALL, COMPLEX, HALVES, INTEGERS
+from tenora_ops.samples import ALL, HALVES
 
 pytestmark = pytest.mark.oracle
 
@@ -17,31 +18,6 @@ UNSIGNED = ("uint16", "uint32", "uint64")  # of which PyTorch has few kernels
 SHAPES: dict[int, tuple[int, ...]] = {1: (1, 2, 6), 2: (1, 2, 6, 6), 3: (1, 2, 4, 4, 4)}
 DIMS = (1, 2, 3)
 MOVING = ("nearest", "nearest-exact")
-#: Op -> the dtypes that tenora answers beside PyTorch's, by reason.
-EXACT = (
-    "the largest element is exact in every whole dtype; PyTorch has kernels for some, by the number of dims"
-)
-MOVES = "elements are moved, whatever their dtype"
-LINEAR = "weights of elements are defined for complex numbers too"
-HALF = "PyTorch has no half kernel in three dims"
-BEYOND: dict[str, tuple[tuple[str, ...], str]] = {
-    "max_pool1d": (INTEGERS, EXACT),
-    "max_pool2d": (UNSIGNED, EXACT),
-    "max_pool3d": (UNSIGNED, EXACT),
-    **{f"adaptive_max_pool{n}d": (INTEGERS, EXACT) for n in DIMS},
-    **{f"avg_pool{n}d": (COMPLEX, LINEAR) for n in (1, 2)},
-    "avg_pool3d": ((*HALVES, *COMPLEX), f"{LINEAR}; {HALF}"),
-    "lp_pool3d": (HALVES, HALF),
-    **{
-        f"interpolate{n}d {mode}": (("bool", *(d for d in INTEGERS if d != "uint8"), *COMPLEX), MOVES)
-        for n in DIMS
-        for mode in MOVING
-    },
-    "interpolate1d linear": (COMPLEX, LINEAR),
-    "interpolate2d bilinear": (COMPLEX, LINEAR),
-    "interpolate2d bicubic": (COMPLEX, LINEAR),
-    "interpolate3d trilinear": (COMPLEX, LINEAR),
-}
 #: Values that differ: PyTorch rounds uint8 after each dim.
 ROUNDED = ("interpolate2d bilinear", "interpolate2d bicubic")
 Call = Callable[[Any, Any], Any]
@@ -107,7 +83,7 @@ def test_every_dtype(name: str) -> None:
             torch.testing.assert_close(a, b, rtol=1e-2 if dtype in HALVES else 1e-5, atol=1e-5)
         else:
             assert mine.tolist() == theirs.tolist(), dtype
-    assert tuple(beyond) == tuple(d for d in ALL if d in BEYOND.get(name, ((), ""))[0])
+    assert tuple(beyond) == tuple(d for d in ALL if d in POOLS.get(name, ((), ""))[0])
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "int32", "uint8"])

@@ -55,17 +55,18 @@ struct Rule {
         for (size_t d = 0; d < size_t(N); ++d) out[d] = given[given.size() == 1 ? 0 : d];
         return out;
     }
-    std::span<const int64_t> input(size_t i, int n) const {
-        return image(tensor_in(c, i, "input")->shape(), n);
+    std::span<const int64_t> input(size_t i, int n, bool channels = true) const {
+        return image(tensor_in(c, i, "input")->shape(), n, channels);
     }
-    std::span<const int64_t> image(std::span<const int64_t> x, int n) const {
+    // `channels`: there must be some.
+    std::span<const int64_t> image(std::span<const int64_t> x, int n, bool channels = true) const {
         if (int(x.size()) != n + 1 && int(x.size()) != n + 2)
             refuse("wrong rank of input: got ", Tuple{x}, ", expected ", n + 1, " (unbatched) or ", n + 2,
                    " (batched) dims. Reshape it to (N, C, spatial...).");
-        for (int64_t size : x.last(size_t(n) + 1)) {
+        for (int64_t size : x.last(size_t(n) + channels)) {
             if (size == 0)
-                refuse("input has no elements: got ", Tuple{x},
-                       ", expected only the batch to be empty. Check its sizes.");
+                refuse("input has no elements: got ", Tuple{x}, ", expected only the batch",
+                       channels ? "" : " or the channels", " to be empty. Check its sizes.");
         }
         return x;
     }
@@ -112,6 +113,8 @@ void check_weight(const Rule& r, std::span<const int64_t> x, std::span<const int
                  " dims. Give (out, in / groups, kernel...).");
     if (*std::min_element(w.begin() + 2, w.end()) < 1)
         r.refuse("the kernel is empty: got ", Tuple{w}, ", expected sizes of at least 1. Give a kernel.");
+    if (w[0] < 1 || (transposed && w[1] < 1))
+        r.refuse("the weight is empty: got ", Tuple{w}, ", expected channels. Give it at least one.");
     if (w[0] % groups)
         r.refuse("groups do not divide the weight: got ", Tuple{w}, " for ", groups,
                  " groups, expected a multiple in dim 0. Change the number of groups.");
@@ -183,7 +186,7 @@ void conv(Infer& c) {
     Rule r{c, text("conv", N, "d")};
     Sizes<N> stride = r.spread<N>(0, "stride", 1), dilation = r.spread<N>(2, "dilation", 1), kernel;
     int64_t groups = int_attr(c, 3, "groups");
-    std::span<const int64_t> x = r.input(0, N), w = tensor_in(c, 1, "weight")->shape();
+    std::span<const int64_t> x = r.input(0, N, false), w = tensor_in(c, 1, "weight")->shape();
     check_weight(r, x, w, false, groups, N);
     check_bias(r, w[0]);
     std::copy(w.begin() + 2, w.end(), kernel.begin());
@@ -232,7 +235,7 @@ void conv_adjoint(Infer& c) {
     check_shape(c, size);
     Sizes<N> stride = r.spread<N>(1, "stride", 1), padding = r.spread<N>(2, "padding", 0),
              dilation = r.spread<N>(3, "dilation", 1);
-    std::span<const int64_t> x = r.image(kWeight ? other : size, N), w = kWeight ? size : other;
+    std::span<const int64_t> x = r.image(kWeight ? other : size, N, false), w = kWeight ? size : other;
     check_weight(r, x, w, false, int_attr(c, 4, "groups"), N);
     Sizes<N> out = window_counts<N>(r, x, w, stride, both_sides<N>(padding), dilation);
     std::span<const int64_t> g = r.input(0, N);
@@ -322,7 +325,8 @@ void lp_pool(Infer& c) {
 template <int N, bool kLargest>
 void adaptive_pool(Infer& c) {
     Rule r{c, text(kLargest ? "adaptive_max_pool" : "adaptive_avg_pool", N, "d")};
-    std::span<const int64_t> x = r.input(0, N);
+    bool batched = tensor_in(c, 0, "input")->shape().size() == size_t(N) + 2;
+    std::span<const int64_t> x = r.input(0, N, kLargest && batched);
     expect_floating(r, tensor_in(c, 0, "input"));
     Sizes<N> out = r.spread<N>(0, "output_size", 0);
     for (int i = 0; i < (kLargest ? 2 : 1); ++i) r.give(i, x.first(x.size() - size_t(N)), {}, out);
@@ -332,7 +336,8 @@ void adaptive_pool(Infer& c) {
 template <int N>
 void adaptive_avg_pool_backward(Infer& c) {
     Rule r{c, text("adaptive_avg_pool", N, "d")};
-    std::span<const int64_t> g = tensor_in(c, 0, "grad")->shape(), x = r.input(1, N);  // g may be empty
+    std::span<const int64_t> g = tensor_in(c, 0, "grad")->shape(),
+                             x = r.input(1, N, false);  // g may be empty
     size_t kept = x.size() - size_t(N);
     if (g.size() != x.size() || !std::equal(x.begin(), x.begin() + std::ptrdiff_t(kept), g.begin()))
         r.refuse("gradient does not fit: got ", Tuple{g}, " for input ", Tuple{x},

@@ -22,7 +22,7 @@ from tenora_ops.lazy import np, opt_einsum
 from tenora_ops.matmul import pairs
 from tenora_ops.oracles import contract
 from tenora_ops.record import Family, op
-from tenora_ops.samples import COMPLEX, FLOATING, PRODUCTS, REALS, Draw, Sample, sample, unary
+from tenora_ops.samples import COMPLEX, FLOATING, PRODUCTS, Draw, Sample, sample, unary
 from tenora_ops.with_complex import affine_complex, affine_samples
 
 CONTRACTION = Family("matmul", "", "", "", unary, PRODUCTS, tolerance="contraction")
@@ -522,74 +522,4 @@ addbmm = op(
     method=True,
     inplace=True,
     out=True,
-)
-
-
-#: PyTorch's ways to the same distances; here there is one.
-COMPUTE_MODES = (
-    "use_mm_for_euclid_dist_if_necessary",
-    "use_mm_for_euclid_dist",
-    "donot_use_mm_for_euclid_dist",
-)
-
-
-def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = COMPUTE_MODES[0]) -> Any:
-    if compute_mode not in COMPUTE_MODES:
-        raise errors.ArgumentValueError(
-            f"[cdist] unknown compute_mode: got {compute_mode!r}, expected one of {COMPUTE_MODES}. All give the same."
-        )
-    need_rank("cdist", x1, 2)
-    need_rank("cdist", x2, 2)
-    if x1.shape[-1] != x2.shape[-1]:
-        raise errors.OperationError(
-            f"[cdist] last dimensions differ: got {tuple(x1.shape)} and {tuple(x2.shape)}, expected equal ones. "
-            "Check the shapes."
-        )
-    if x1.dtype.is_complex or x2.dtype.is_complex:
-        raise errors.OperationError(
-            f"[cdist] wrong dtype: got {x1.dtype} and {x2.dtype}, expected real numbers. Pass "
-            "view_as_real(x).flatten(-2)."
-        )
-    if not p >= 0:  # NaN is refused too
-        raise errors.OperationError(f"[cdist] p: got {p}, expected 0 or more. Use 2 for lengths.")
-    batch = broadcast_shape("cdist", [x1.shape[:-2], x2.shape[:-2]])
-    a, b = (ops.expand(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
-    if not a.shape[-1]:
-        return ops.full((*batch, a.shape[-2], b.shape[-2]), 0, dtype=x1.dtype, device=x1.device)
-    if x1.dtype not in HALVES:
-        return ops.row_distances(a, b, float(p))
-    wide = (ops.to(x, _engine.float32) for x in (a, b))
-    return ops.to(ops.row_distances(*wide, float(p)), x1.dtype)
-
-
-def _distances(a: Any, b: Any, p: float = 2.0) -> Any:
-    a, b = a[..., :, None, :], b[..., None, :, :]
-    away = np.abs(a - b)
-    if not away.shape[-1]:
-        return np.zeros(away.shape[:-1], dtype=a.dtype)
-    if p in (0, np.inf):
-        return (away != 0).sum(-1).astype(a.dtype) if p == 0 else away.max(-1)
-    return (away**p).sum(-1) ** (1 / p)
-
-
-cdist = op(
-    "cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "
-    "'use_mm_for_euclid_dist_if_necessary') -> Tensor",
-    family=AFFINE,
-    function=_cdist,
-    dtypes=REALS,
-    tolerance="statistics",
-    samples=lambda draw: [
-        sample(draw.array(3, 2), draw.array(2, 2)),
-        sample(draw.array(2, 3, 2), draw.array(3, 2), 1.0),
-        sample(draw.array(3, 2), draw.array(2, 2), 3.0),
-        sample(draw.array(3, 2), draw.array(2, 2), math.inf),
-        sample(draw.array(2, 1, 3, 2), draw.array(2, 2, 2), 0.5),
-        sample(draw.array(0, 2), draw.array(3, 2)),
-        sample(draw.array(2, 2), draw.array(2, 2), 0.0),
-        sample(draw.array(2, 0), draw.array(3, 0)),
-    ],
-    oracle=_distances,
-    doc="All distances between the rows of x1 and of x2: the p-norm of their difference; its gradient at 0 is 0.",
-    example="tenora.cdist(tenora.ones(3, 2), tenora.zeros(4, 2))",
 )

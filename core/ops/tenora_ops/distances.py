@@ -1,4 +1,4 @@
-"""Distances between all rows of two stacks of vectors, with their gradient: what cdist and pdist are made of.
+"""Distances between all rows of two stacks of vectors: cdist, and what it and pdist are made of.
 
 - The p-norm of the difference; 0 counts the elements that differ, infinity takes the largest.
 - Where two rows are equal the gradient is 0, and for the largest element every one that attains it has a full share,
@@ -12,10 +12,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenora_dispatch import errors
+from tenora_engine import _engine
+from tenora_ops.checks import broadcast_shape, need_rank
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
-from tenora_ops.samples import Draw, Sample, sample
+from tenora_ops.samples import REALS, Draw, Sample, sample
 
 EXPONENTS = (2.0, 1.0, 3.0, math.inf, 0.5, 0.0, 1.5)
 
@@ -127,6 +129,8 @@ def _distance(u: Any, v: Any, p: float) -> float:
 
 
 def _oracle(a: Any, b: Any, p: float) -> Any:
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
     found = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
     for place in np.ndindex(*found.shape):
         *batch, i, j = place
@@ -182,4 +186,73 @@ row_distances_backward = op(
     doc="The gradient of row_distances for x1: sums over the rows of x2.",
     example="tenora.cdist(tenora.rand(3, 2).requires_grad_(), tenora.zeros(4, 2)).sum().backward()",
     public="",
+)
+
+
+#: PyTorch's ways to the same distances; here there is one.
+COMPUTE_MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
+
+
+def _cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = COMPUTE_MODES[0]) -> Any:
+    if compute_mode not in COMPUTE_MODES:
+        raise errors.ArgumentValueError(
+            f"[cdist] unknown compute_mode: got {compute_mode!r}, expected one of {COMPUTE_MODES}. All give the same."
+        )
+    need_rank("cdist", x1, 2)
+    need_rank("cdist", x2, 2)
+    if x1.shape[-1] != x2.shape[-1]:
+        raise errors.OperationError(
+            f"[cdist] last dimensions differ: got {tuple(x1.shape)} and {tuple(x2.shape)}, expected equal ones. "
+            "Check the shapes."
+        )
+    for x in (x1, x2):
+        if not x.dtype.is_floating_point:
+            raise errors.OperationError(
+                f"[cdist] wrong dtype: got {x1.dtype} and {x2.dtype}, expected real floating dtypes. "
+                + (
+                    "Pass view_as_real(x).flatten(-2)."
+                    if x.dtype.is_complex
+                    else "Cast with .to(tenora.float32)."
+                )
+            )
+    if not p >= 0:  # NaN is refused too
+        raise errors.OperationError(f"[cdist] p: got {p}, expected 0 or more. Use 2 for lengths.")
+    batch = broadcast_shape("cdist", [x1.shape[:-2], x2.shape[:-2]])
+    a, b = (ops.expand(x, (*batch, *x.shape[-2:])) for x in (x1, x2))
+    if x1.dtype != x2.dtype:
+        if a.numel() and b.numel():  # else nothing is computed, and PyTorch does not look
+            raise errors.OperationError(
+                f"[cdist] operands have different dtypes: got {x1.dtype} and {x2.dtype}, expected one. Cast one."
+            )
+        b = ops.to(b, x1.dtype)
+    if not a.shape[-1]:
+        return ops.full((*batch, a.shape[-2], b.shape[-2]), 0, dtype=x1.dtype, device=x1.device)
+    if x1.dtype not in (_engine.float16, _engine.bfloat16):
+        return ops.row_distances(a, b, float(p))
+    wide = (ops.to(x, _engine.float32) for x in (a, b))
+    return ops.to(ops.row_distances(*wide, float(p)), x1.dtype)
+
+
+cdist = op(
+    "cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str = "
+    "'use_mm_for_euclid_dist_if_necessary') -> Tensor",
+    family=Family("vectors", "", "", "", stacks, REALS, tolerance="statistics"),
+    function=_cdist,
+    samples=lambda draw: [
+        sample(draw.array(3, 2), draw.array(2, 2)),
+        sample(draw.array(2, 3, 2), draw.array(3, 2), 1.0),
+        sample(draw.array(3, 2), draw.array(2, 2), 3.0),
+        sample(draw.array(3, 2), draw.array(2, 2), math.inf),
+        sample(draw.array(2, 1, 3, 2), draw.array(2, 2, 2), 0.5),
+        sample(draw.array(0, 2), draw.array(3, 2)),
+        sample(draw.array(2, 2), draw.array(2, 2), 0.0),
+        sample(draw.array(2, 0), draw.array(3, 0)),
+    ],
+    oracle=lambda a, b, p=2.0: _oracle(a, b, p),
+    doc="All distances between the rows of x1 and of x2: the p-norm of their difference; its gradient at 0 is 0.",
+    example="tenora.cdist(tenora.ones(3, 2), tenora.zeros(4, 2))",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from tenora_dispatch import errors
@@ -11,6 +12,7 @@ from tenora_ops.formula import ops
 from tenora_ops.fractional_pool_cases import by_definition, few, planes
 from tenora_ops.record import Family, op
 from tenora_ops.samples import Domain
+from tenora_ops.windows import check_rank
 
 FRACTIONAL = Family(
     "fractional_pool", "", "", "", lambda draw: [], ("float32", "float64"), Domain(distinct=True, gap=0.01)
@@ -29,11 +31,7 @@ def _each(name: str, what: str, value: Any, n: int) -> list[Any]:
 
 def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, n: int) -> Any:
     """The sizes of windows and of the result, checked against the input (N, C, ...) or (C, ...)."""
-    if x.ndim not in (n + 1, n + 2):
-        raise errors.OperationError(
-            f"[{name}] wrong number of dimensions: got shape {tuple(x.shape)}, expected (N, C, ...) or (C, ...) with "
-            f"{n} spatial dims. Reshape it."
-        )
+    check_rank(name, tuple(x.shape), n)
     if not x.dtype.is_floating_point:
         raise errors.NotImplementedOperationError(
             f"[{name}] dtype not supported: got {x.dtype}, expected a floating type. Cast with .to(tenora.float32)."
@@ -88,11 +86,12 @@ def _pooled(n: int, x: Any, kernel_size: Any, output_size: Any, output_ratio: An
         shape = [1] * (2 * n)
         shape[d], shape[n + d] = out[d], kernel[d]
         places = places * spatial[d] + ops.reshape(rows, (*planes, *shape))
-    windows = ops.reshape(places, (*planes, -1))  # (N, C, outs * kernels)
-    flat = ops.reshape(whole, (*planes, -1))
-    values = ops.reshape(ops.gather(flat, 2, windows), (*planes, *out, -1))
+    each = math.prod(kernel)
+    windows = ops.reshape(places, (*planes, math.prod(out) * each))
+    flat = ops.reshape(whole, (*planes, math.prod(spatial)))
+    values = ops.reshape(ops.gather(flat, 2, windows), (*planes, *out, each))
     best, chosen = ops.max_dim(values, -1)
-    where = ops.reshape(windows, (*planes, *out, -1))
+    where = ops.reshape(windows, (*planes, *out, each))
     indices = ops.squeeze(ops.gather(where, -1, ops.unsqueeze(chosen, -1)), -1)
     return (best, indices) if x.ndim == n + 2 else (ops.squeeze(best, 0), ops.squeeze(indices, 0))
 

@@ -13,6 +13,10 @@ class MantissaExponent(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class SignLogabsdet(NamedTuple):
+    sign: Tensor
+    logabsdet: Tensor
+
 class LInfo(NamedTuple):
     L: Tensor
     info: Tensor
@@ -70,10 +74,6 @@ class ResultInfo(NamedTuple):
 class InverseInfo(NamedTuple):
     inverse: Tensor
     info: Tensor
-
-class SignLogabsdet(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
 
 class MinMax(NamedTuple):
     min: Tensor

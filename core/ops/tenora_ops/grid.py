@@ -103,9 +103,10 @@ def _check(x: Any, grid: Any, mode: str, padding_mode: str) -> None:
         raise errors.OperationError(
             "[grid_sample] mode: got 'bicubic' for three dims, expected two. Use 'bilinear'."
         )
-    if 0 in x.shape[1:]:
+    if 0 in x.shape[2:]:
         raise errors.OperationError(
-            f"[grid_sample] input has no elements: got {tuple(x.shape)}, expected only the batch to be empty. Check it."
+            f"[grid_sample] input has no elements: got {tuple(x.shape)}, expected batch or channels to be empty alone."
+            " Check it."
         )
     if grid.dtype != x.dtype or not x.dtype.is_floating_point:
         raise errors.OperationError(

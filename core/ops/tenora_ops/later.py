@@ -37,6 +37,7 @@ LATER = (
     "fractional_pool",
     "gammas",
     "grid",
+    "linalg_det",
     "linalg_factor",
     "linalg_general",
     "linalg_more",

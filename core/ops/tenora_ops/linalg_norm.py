@@ -496,7 +496,7 @@ LSTSQ_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
 def _lstsq(input: Any, b: Any, rcond: Any, driver: Any) -> Any:
     check_matrix("linalg.lstsq", input.shape)
     check_dtype("linalg.lstsq", input.dtype)
-    if driver not in (None, *LSTSQ_DRIVERS):
+    if driver not in LSTSQ_DRIVERS:
         raise errors.OperationError(
             f"[linalg.lstsq] unknown driver: got {driver!r}, expected one of {', '.join(LSTSQ_DRIVERS)}. Name one."
         )
@@ -505,15 +505,16 @@ def _lstsq(input: Any, b: Any, rcond: Any, driver: Any) -> Any:
     rtol = linalg_steps.epsilon(input.dtype) * max(input.shape[-2:]) if rcond is None else rcond
     solution = product(ops.linalg_pinv(input, rtol=rtol), right)
     values = ops.linalg_svdvals(input)
-    rank = ops.sum(ops.gt(values, ops.amax(values, [-1], True) * rtol), [-1])
     rows, columns = input.shape[-2:]
+    largest = ops.amax(values, [-1], True) if rows and columns else 0
+    rank = ops.sum(ops.gt(values, largest * rtol), [-1])
     full = rows > columns and bool(ops.all(ops.eq(rank, columns)))
     rest = product(input, solution) - right
     squares_ = rest * conj(rest)
     residuals = ops.sum(ops.real(squares_) if is_complex(rest) else squares_, [-2])
-    if not full or driver in (None, "gelsy"):
+    if not full or driver == "gelsy":
         residuals = ops.zeros([0], dtype=residuals.dtype, device=input.device)
-    if driver not in (None, "gelsd", "gelss"):
+    if driver not in ("gelsd", "gelss"):
         values = ops.zeros([0], dtype=values.dtype, device=input.device)
     if driver == "gels":
         rank = ops.zeros([0], dtype=rank.dtype, device=input.device)
@@ -524,7 +525,7 @@ linalg_lstsq = op(
     "linalg_lstsq(A: Tensor, B: Tensor, rcond: float? = None, *, driver: str? = 'gelsy')"
     " -> (Tensor, Tensor, Tensor, Tensor)",
     family=PARTS,
-    function=lambda A, B, rcond, driver: _lstsq(A, B, rcond, driver),
+    function=lambda A, B, rcond, driver: _lstsq(A, B, rcond, "gelsy" if driver is None else driver),
     samples=lambda draw: [
         sample(spread(draw, *shape), draw.array(*shape[:-1], k))
         for shape, k in (((3, 3), 2), ((4, 3), 2), ((3, 4), 1), ((2, 3, 2), 2), ((5, 2), 3), ((2, 2), 1))

@@ -1,14 +1,12 @@
-"""Linear systems, inverses and determinants.
+"""Linear systems and inverses.
 
-- `solve_triangle`, `solve_matrices`, `inverse_matrices`, `linalg_det` and `linalg_slogdet` are one node each, and a
-  backend may have kernels for them; the public functions broadcast stacks, take vectors and check `info`.
-- Gradients: Giles 2008, An extended collection of matrix derivative results, in the conjugate convention. The gradient
-  of a determinant that is zero comes from a factor whose zero pivots are replaced by epsilon: the adjugate.
+- `solve_triangle`, `solve_matrices` and `inverse_matrices` are one node each, and a backend may have kernels for them;
+  the public functions broadcast stacks, take vectors and check `info`.
+- Gradients: Giles 2008, An extended collection of matrix derivative results, in the conjugate convention.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tenora_ops import linalg_steps
@@ -21,8 +19,6 @@ from tenora_ops.linalg_rules import (
     Operands,
     check_info,
     check_matrix,
-    mask,
-    positive,
     product,
     refuse,
     regular,
@@ -308,137 +304,6 @@ inverse = op(
     method=True,
     out=True,
     renames="linalg.inv",
-)
-
-
-def _determinant_parts(A: Any) -> tuple[Any, Any]:
-    """The diagonal of U, and the sign of the exchanges."""
-    lu, pivots, _ = linalg_steps.lu_factor(A, True, False)
-    place = linalg_steps.integers(A, A.shape[-1]) + 1
-    odd = ops.sum(ops.ne(pivots, place), [-1]) % 2
-    return ops.diagonal(lu, 0, -2, -1), ops.to(1 - odd * 2, A.dtype)
-
-
-def _det(A: Any) -> Any:
-    diagonal, sign = _determinant_parts(A)
-    return ops.prod(diagonal, [-1]) * sign
-
-
-def _det_gradient(g: Any, a: Any, r: Any) -> Any:
-    """conj(adj(A)) g, by A^H X = conj(det) g 1 with the pivots of A kept away from zero."""
-    n = a.shape[-1]
-    lu, pivots, _ = ops.linalg_lu_factor_ex(a)
-    diagonal = ops.diagonal(lu, 0, -2, -1)
-    zero = ops.eq(diagonal, 0)
-    lift = ops.where(ops.logical_and(ops.unsqueeze(zero, -1), mask(a, n)), linalg_steps.epsilon(a.dtype), 0.0)
-    fixed = lu + ops.to(lift, a.dtype)
-    exchanged = ops.sum(ops.ne(pivots, linalg_steps.integers(a, n) + 1), [-1]) % 2
-    whole = ops.prod(ops.diagonal(fixed, 0, -2, -1), [-1]) * ops.to(1 - exchanged * 2, a.dtype)
-    return _lu_solve(fixed, pivots, scaled_identity(a, g * ops.conj(whole)), True, True)
-
-
-def scaled_identity(like: Any, numbers: Any) -> Any:
-    """A multiple of the identity for every matrix of a stack."""
-    each = ops.unsqueeze(ops.unsqueeze(numbers, -1), -1)
-    return ops.where(mask(like, like.shape[-1]), each, 0)
-
-
-linalg_det = op(
-    "linalg_det(A: Tensor) -> Tensor",
-    family=FACTOR,
-    dtype=same_dtypes("linalg.det", "v"),
-    shape=square_shapes("linalg.det", "s"),
-    function=_det,
-    vjp=_det_gradient,
-    dynamic_vjp=True,
-    oracle=lambda a: stacked(_leibniz, a),
-    doc="The determinant.",
-    example="tenora.linalg.det(tenora.tensor([[1.0, 2.0], [3.0, 4.0]]))",
-    public="linalg.det",
-    out=True,
-)
-det = op(
-    "det(input: Tensor) -> Tensor",
-    family=PARTS,
-    composite=lambda x: ops.linalg_det(x),
-    oracle=lambda a: stacked(_leibniz, a),
-    doc="linalg.det under its shorter name.",
-    example="tenora.det(tenora.eye(2))",
-    method=True,
-    renames="linalg.det",
-)
-
-
-def _leibniz(m: Any) -> Any:
-    """By expansion along the first row."""
-    if not len(m):
-        return m.dtype.type(1)
-    return sum((-1) ** j * m[0, j] * _leibniz(np.delete(m[1:], j, 1)) for j in range(len(m)))
-
-
-def _slogdet(A: Any) -> tuple[Any, Any]:
-    diagonal, sign = _determinant_parts(A)
-    size = ops.abs(diagonal)
-    unit = ops.where(ops.eq(size, 0), 0, diagonal / ops.where(ops.eq(size, 0), 1.0, size))
-    return ops.prod(unit, [-1]) * sign, ops.sum(ops.log(size), [-1])
-
-
-def _slogdet_gradient(gs: Any, gl: Any, a: Any, sign: Any, logabsdet: Any) -> Any:
-    weight = ops.to(gl, a.dtype)
-    if a.dtype.is_complex:
-        weight = weight - ops.to(ops.imag(ops.conj(gs) * sign), a.dtype) * 1j
-    return ops.linalg_solve(H(a), scaled_identity(a, weight))
-
-
-linalg_slogdet = op(
-    "linalg_slogdet(A: Tensor) -> (Tensor, Tensor)",
-    family=FACTOR,
-    dtype=same_dtypes("linalg.slogdet", "vr"),
-    shape=square_shapes("linalg.slogdet", "ss"),
-    function=_slogdet,
-    vjp=_slogdet_gradient,
-    dynamic_vjp=True,
-    oracle=lambda a: stacked(_log_leibniz, a),
-    doc="Sign (phase) and logarithm of the modulus of the determinant.",
-    example="tenora.linalg.slogdet(tenora.eye(2)).logabsdet",
-    public="linalg.slogdet",
-    result=("sign", "logabsdet"),
-    out=True,
-)
-slogdet = op(
-    "slogdet(input: Tensor) -> (Tensor, Tensor)",
-    family=PARTS,
-    function=lambda input: tuple(ops.linalg_slogdet(input)),
-    oracle=lambda a: stacked(_log_leibniz, a),
-    doc="linalg.slogdet under its shorter name.",
-    example="tenora.slogdet(tenora.eye(2)).sign",
-    method=True,
-    result=("sign", "logabsdet"),
-    out=True,
-    renames="linalg.slogdet",
-)
-
-
-def _log_leibniz(m: Any) -> Any:
-    whole = complex(_leibniz(m))
-    phase = whole / abs(whole)
-    return m.dtype.type(phase if np.iscomplexobj(m) else phase.real), np.float64(math.log(abs(whole)))
-
-
-def _logdet(input: Any) -> Any:
-    sign, logabsdet = ops.linalg_slogdet(input)
-    return ops.log(sign) + logabsdet
-
-
-logdet = op(
-    "logdet(input: Tensor) -> Tensor",
-    family=PARTS,
-    function=_logdet,
-    samples=lambda draw: [sample(positive(draw, *s.arguments[0].shape)) for s in squares(draw)],
-    oracle=lambda a: stacked(lambda m: np.log(_leibniz(m)), a),
-    doc="Logarithm of the determinant; NaN where it is negative.",
-    example="tenora.logdet(tenora.eye(2))",
-    method=True,
 )
 
 

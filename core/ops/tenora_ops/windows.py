@@ -130,14 +130,15 @@ def spread(name: str, what: str, value: Any, n: int, least: int) -> Sizes:
 
 
 def check_rank(name: str, shape: Sizes, n: int) -> None:
+    """A stack of images (N, C, spatial...), of which only the first dim may be empty, as in PyTorch."""
     if len(shape) not in (n + 1, n + 2):
         raise errors.OperationError(
             f"[{name}] wrong rank of input: got {shape}, expected {n + 1} (unbatched) or {n + 2} (batched) dims. "
             "Reshape it to (N, C, spatial...)."
         )
-    if 0 in shape[-n - 1 :]:
+    if 0 in shape[1:]:
         raise errors.OperationError(
-            f"[{name}] input has no elements: got {shape}, expected only the batch to be empty. Check its sizes."
+            f"[{name}] input has no elements: got {shape}, expected only the first dim to be empty. Check its sizes."
         )
 
 
