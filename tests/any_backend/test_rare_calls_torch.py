@@ -45,6 +45,19 @@ ANSWERED: dict[str, Callable[[Any], Any]] = {
     "std_mean of all": lambda lib: lib.stack(lib.std_mean(lib.arange(5.0) ** 2, False)),
     "std as a method of all": lambda lib: (lib.arange(5.0) ** 2).std(False),
     "gradient without spacing": lambda lib: lib.gradient(lib.arange(5.0) ** 2, spacing=None)[0],
+    **{
+        f"pad by {amounts} in mode {mode}": lambda lib, amounts=amounts, mode=mode: lib.nn.functional.pad(
+            lib.arange(10.0).reshape(1, 2, 5), amounts, mode
+        )
+        for mode, amounts in (
+            ("replicate", (-5, 5)),
+            ("replicate", (2, -5)),
+            ("replicate", (-3, 1)),
+            ("reflect", (-3, 3)),
+            ("reflect", (4, -4)),
+            ("reflect", (-2, -1)),
+        )
+    },
     "whole number where a mask holds": lambda lib: written(lib.zeros(3), mask(lib), lib.tensor(2)),
     "fraction where a mask holds": lambda lib: written(
         lib.zeros(3, dtype=lib.int64), mask(lib), lib.tensor([2.7])

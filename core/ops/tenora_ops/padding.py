@@ -69,10 +69,12 @@ def _pad_by(input: Any, pad: Any, mode: str) -> Any:
     for i in range(len(pad) // 2):
         dim, before, after = input.ndim - 1 - i, pad[2 * i], pad[2 * i + 1]
         _check_dim(mode, before, after, input.shape[dim])
-        input = _cropped(input, dim, before, after)
+        if mode == "circular" or max(before, after) <= 0:  # the others look at elements that are cropped
+            input = _cropped(input, dim, before, after)
+            before, after = max(before, 0), max(after, 0)
         size = input.shape[dim]
         if max(before, after) > 0:
-            places = ops.arange(-max(before, 0), size + max(after, 0), 1, device=input.device)
+            places = ops.arange(-before, size + after, 1, device=input.device)
             input = ops.index_select(input, dim, SOURCES[mode](places, size))
     return ops.clone(input)
 
