@@ -129,8 +129,8 @@ def _distance(u: Any, v: Any, p: float) -> float:
 
 
 def _oracle(a: Any, b: Any, p: float) -> Any:
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    stack = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (np.broadcast_to(x, (*stack, *x.shape[-2:])) for x in (a, b))
     found = np.zeros((*a.shape[:-1], b.shape[-2]), a.dtype)
     for place in np.ndindex(*found.shape):
         *batch, i, j = place
