@@ -70,7 +70,7 @@ def older(version: str) -> str:
         (lambda home: attest(home, "fast").write_text("{"), "its conformance report is unusable: "),
         (
             lambda home: attest(home, "fast").write_text("[]"),
-            "is no report of schema 1 with a table of devices",
+            "got [], expected schema 1 with a table of devices",
         ),
         (lambda home: attest(home, "fast").write_bytes(b"\xff"), "cannot be read"),
     ],

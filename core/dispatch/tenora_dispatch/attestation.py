@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tenora_dispatch.discovery import package_folders
+from tenora_dispatch.errors import ManifestError
 
 FILE_NAME = "tenora-conformance.json"
 SOURCES_FILE = "tenora-sources.txt"
@@ -27,6 +28,7 @@ REQUIRED = False
 #: What the automatic choice asks for.
 REQUIRED_LEVEL = "L3"
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
+_RENEW = "Renew it: tenora-conformance attach DIR."
 _LIBRARIES = frozenset({".so", ".dylib", ".dll", ".pyd"})
 
 
@@ -42,7 +44,7 @@ class Attestation:
     report: str = ""
 
 
-class UnusableReport(ValueError):
+class UnusableReport(ManifestError):
     """Why a `tenora-conformance.json` says nothing."""
 
 
@@ -51,10 +53,17 @@ def _found_folders(package: str) -> list[Path]:
     try:
         folders = [folder for folder in package_folders(package) if folder.is_dir()]
     except (ImportError, ValueError, AttributeError) as error:
-        raise UnusableReport(f"package '{package}' cannot be found: {error}") from error
+        raise _not_found(package, str(error)) from error
     if not folders:
-        raise UnusableReport(f"package '{package}' cannot be found")
+        raise _not_found(package, "no folder")
     return folders
+
+
+def _not_found(package: str, got: str) -> UnusableReport:
+    return UnusableReport(
+        f"[report] package '{package}' cannot be found: got {got}, expected the files that Python would import. "
+        "Reinstall the backend."
+    )
 
 
 def package_files(package: str) -> dict[str, Path]:
@@ -99,7 +108,9 @@ def folders_digest(folders: Iterable[Path]) -> str:
         try:
             lines.append(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {name}\n")
         except OSError as error:
-            raise UnusableReport(f"{path} cannot be read: {error}") from error
+            raise UnusableReport(
+                f"[report] {path} cannot be read: got {error}, expected a file of the package. Reinstall the backend."
+            ) from error
     return f"sha256:{hashlib.sha256(''.join(lines).encode()).hexdigest()}"
 
 
@@ -110,22 +121,32 @@ def read(path: Path) -> dict[str, Attestation]:
     except FileNotFoundError:
         raise
     except (OSError, ValueError) as error:
-        raise UnusableReport(f"{path} cannot be read: {error}") from error
+        raise UnusableReport(
+            f"[report] {path} cannot be read: got {error}, expected JSON. {_RENEW}"
+        ) from error
     if (
         not isinstance(data, dict)
         or data.get("schema") != SCHEMA
         or not isinstance(data.get("devices"), dict)
     ):
-        raise UnusableReport(f"{path} is no report of schema {SCHEMA} with a table of devices")
+        raise UnusableReport(
+            f"[report] {path} is wrong: got {str(data)[:60]}, expected schema {SCHEMA} with a table of devices. "
+            f"{_RENEW}"
+        )
     return {str(kind): _entry(path, kind, entry) for kind, entry in data["devices"].items()}
 
 
-def _entry(path: Path, kind: str, entry: Mapping[str, Any]) -> Attestation:
+def _entry(path: Path, kind: str, entry: Any) -> Attestation:
     names = ("level", "opset", "protocol", "digest", "date", "report")
     texts = {name: entry.get(name) for name in names} if isinstance(entry, dict) else {}
     wrong = [name for name in names if not isinstance(texts.get(name), str)]
-    if wrong or texts["level"] not in LEVELS:
-        raise UnusableReport(f"{path}: the entry of '{kind}' is wrong at {', '.join(wrong) or 'level'}")
+    if not wrong and texts["level"] not in LEVELS:
+        wrong = ["level"]
+    if wrong:
+        raise UnusableReport(
+            f"[report] {path} is wrong at {', '.join(wrong)} of '{kind}': got {str(entry)[:60]}, expected what "
+            f"`attach` writes. {_RENEW}"
+        )
     return Attestation(**{name: str(text) for name, text in texts.items()})
 
 
