@@ -11,6 +11,7 @@ from tenora_conformance.model import Result, Status
 from tenora_conformance.report.commands import MET, NOT_MET, add_commands
 from tenora_conformance.report.compare import compare_reports, comparison_text
 from tenora_conformance.report.matrix import matrix_text
+from tenora_dispatch import ArgumentValueError
 
 
 @pytest.fixture
@@ -89,3 +90,6 @@ def test_the_commands_end_with_their_codes(
     assert "# What the backends cover" in capsys.readouterr().out
     with pytest.raises(FileNotFoundError, match="report.json is missing"):
         run("compare", "DIR/nowhere", "DIR/b")
+    (tmp_path / "b" / "report.json").write_text('{"schema": 1}')
+    with pytest.raises(ArgumentValueError, match="is no report of schema 1: got report: got no 'digest'"):
+        run("matrix", "DIR/a", "DIR/b")

@@ -104,6 +104,7 @@ def invent(report: Report) -> None:
         (invent, "result of no planned case: relu/int8/contiguous/0"),
         (lambda r: r["results"][0].__setitem__(3, 2), "result at another level than the plan's: add/float32"),
         (lambda r: r["left_out"].update({"capability y": 1}), "what was left out is not the plan's"),
+        (lambda r: r["levels"].update(L4=r["levels"]["L3"]), "level that was not asked for: L4"),
         (lambda r: r.update(met="L4"), "the level met is wrong: got L4, expected L3"),
         (lambda r: r["failures"].update({"x": {"message": "y"}}), "description without a failure: x"),
         (

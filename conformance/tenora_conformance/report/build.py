@@ -16,7 +16,7 @@ from typing import Any
 
 from tenora_conformance.header import Header
 from tenora_conformance.model import Result
-from tenora_conformance.report import summary
+from tenora_conformance.report import schema, summary
 from tenora_conformance.report.badge import badge_text
 from tenora_conformance.report.html import page_text
 from tenora_conformance.report.junit import junit_text
@@ -125,8 +125,11 @@ def dumped(report: Report) -> str:
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def load(folder: Path) -> Report:
-    """The report of a folder. Raises: ArgumentValueError where it is no JSON object; FileNotFoundError without one."""
+def parsed(folder: Path) -> Report:
+    """The JSON object in a folder's `report.json`, whatever it holds.
+
+    Raises: ArgumentValueError where it is no JSON object; FileNotFoundError without one.
+    """
     path = folder / REPORT
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
@@ -142,6 +145,18 @@ def load(folder: Path) -> Report:
     if not isinstance(report, dict):
         raise ArgumentValueError(
             f"[report] {path} is wrong: got {type(report).__name__}, expected an object. Run again."
+        )
+    return report
+
+
+def load(folder: Path) -> Report:
+    """The report of a folder. Raises: ArgumentValueError where it is not of the schema; FileNotFoundError."""
+    report = parsed(folder)
+    problem = next(schema.problems(report), "")
+    if problem:
+        raise ArgumentValueError(
+            f"[report] {folder / REPORT} is no report of schema {SCHEMA}: got {problem}. Build it again: "
+            "tenora-conformance report DIR."
         )
     return report
 

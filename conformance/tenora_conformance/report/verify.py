@@ -19,7 +19,7 @@ from tenora_conformance import must_run
 from tenora_conformance.header import End, Header
 from tenora_conformance.model import Level, Result, Status
 from tenora_conformance.report import schema, summary
-from tenora_conformance.report.build import RESULT_FILES, Report, digest, files_of, load, report_of
+from tenora_conformance.report.build import RESULT_FILES, Report, digest, files_of, parsed, report_of
 from tenora_conformance.report.read import RESULTS, Run, read_run
 from tenora_conformance.subject import Subject
 from tenora_dispatch.attestation import UnusableReport, package_digest
@@ -42,7 +42,7 @@ def verify(folder: Path) -> Verdict:
 
     Raises: ArgumentValueError or FileNotFoundError where there is no report that can be read at all.
     """
-    verdict = Verdict(load(folder))
+    verdict = Verdict(parsed(folder))
     report = verdict.report
     verdict.problems += _named("the form is not the schema's", schema.problems(report))
     if verdict.problems:
@@ -86,6 +86,9 @@ def _derived(verdict: Verdict) -> None:
     report = verdict.report
     run = run_of(report)
     states = summary.levels_of(run)
+    verdict.problems += _named(
+        "level that was not asked for", sorted(report["levels"].keys() - states.keys())
+    )
     for name, state in summary.as_json(states).items():
         if report["levels"].get(name) != state:
             verdict.problems.append(
