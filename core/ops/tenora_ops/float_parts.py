@@ -225,7 +225,7 @@ def _gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int 
             f"[gradient] edge_order: got {edge_order}, expected 1 or 2. Pass one of these."
         )
     dims = tuple(range(input.ndim)) if dim is None else wrap_dims("gradient", dim, input.ndim)
-    step_of_all = 1 if spacing is None else spacing
+    step_of_all: Any = 1 if spacing is None else spacing
     spacings = [step_of_all] * len(dims) if is_number(step_of_all) else list(step_of_all)
     if len(spacings) != len(dims):
         raise errors.OperationError(
