@@ -110,6 +110,12 @@ void loss_rule(Infer& c) {
     finish(c, d, d);
 }
 
+// Distances of complex numbers are real.
+void loss_modulus(Infer& c) {
+    loss_rule(c);
+    finish(c, c.compute, to_real(c.result));
+}
+
 // Squares of differences: those of complex numbers are no distance.
 void loss_real(Infer& c) {
     promoted_real(c);
@@ -329,6 +335,13 @@ void like_first(Infer& c) {
     }
 }
 
+// The same for a floating first operand.
+void float_like_first(Infer& c) {
+    like_first(c);
+    if (!is_differentiable(c.result) || is_complex(c.result))
+        refuse_dtype(c, c.result, "a floating type", "Cast with .to(tenora.float32).");
+}
+
 // The first operand's, beside class numbers.
 void float_first(Infer& c) {
     same_rule(c);
@@ -478,6 +491,7 @@ const RuleName table[] = {
     {"promote", promote_rule},
     {"loss", loss_rule},
     {"loss_real", loss_real},
+    {"loss_modulus", loss_modulus},
     {"loss_first", loss_first},
     {"loss_like_input", loss_like_input},
     {"loss_like_target", loss_like_target},
@@ -508,6 +522,7 @@ const RuleName table[] = {
     {"promote_modulus", promote_modulus},
     {"float_real", float_real},
     {"like_first", like_first},
+    {"float_like_first", float_like_first},
     {"float_first", float_first},
     {"layer", layer_rule},
     {"bool", bool_rule},

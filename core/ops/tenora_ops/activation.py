@@ -12,6 +12,7 @@ from tenora_ops.families import (
     BINARY_FUNCTION,
     COMPLEX_FUNCTION_INPUTS,
     ORDERED_NUMBERS,
+    REAL_BINARY_FUNCTION,
     UNARY,
     UNARY_FUNCTION,
 )
@@ -224,8 +225,7 @@ gelu = op(
 
 gelu_backward = op(
     "gelu_backward(grad: Tensor, input: Tensor, *, approximate: str = 'none') -> Tensor",
-    family=BINARY_FUNCTION,
-    dtype="promote",
+    family=REAL_BINARY_FUNCTION,
     samples=_approximations(
         lambda draw: [s for s in binary(draw) if all(hasattr(a, "shape") for a in s.arguments)]
     ),

@@ -92,7 +92,7 @@ def _squares_gradient(g: Any, x: Any, y: Any) -> tuple[Any, Any]:
 l1_loss = op(
     "l1_loss(input: Tensor, target: Tensor, reduction: str = 'mean') -> Tensor",
     family=LOSS,
-    dtype="loss",
+    dtype="loss_modulus",
     domain=Domain(distinct=True),
     samples=lambda draw: [
         sample(s.arguments[0], s.arguments[1] + s.arguments[1].dtype.type(9), **s.options)

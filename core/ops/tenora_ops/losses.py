@@ -58,6 +58,7 @@ def _entropy_oracle(x: Any, y: Any) -> Any:
 binary_entropy = op(
     "binary_entropy(input: Tensor, target: Tensor) -> Tensor",
     family=BINARY,
+    dtype="promote_float_real",
     dtypes=REALS,
     domain=INSIDE,
     samples=lambda draw: [sample(*s.arguments) for s in targets(draw)],

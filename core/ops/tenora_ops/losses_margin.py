@@ -57,7 +57,7 @@ def rows_left(op_name: str, at: int = -1, vectors: int = 1 << 8) -> Any:
 ROWS = Family(
     "rows", "promote_float", "", "plain", lambda draw: weighted(draw), REALS, tolerance="normalised"
 )
-CLASSES = Family("rows", "like_first", "", "plain", lambda draw: weighted(draw), REALS, tolerance="reduction")
+CLASSES = Family("rows", "float_like_first", "", "plain", lambda draw: weighted(draw), REALS, tolerance="reduction")
 
 
 def _soft_margins(x: Any, y: Any, weight: Any, reduction: str) -> Any:
