@@ -254,9 +254,10 @@ def test_grad_and_backward_arguments() -> None:
 
 
 def test_stub_names_everything_public() -> None:
-    stub = Path(tenora_engine.__file__).parent / "_engine.pyi"
-    tree = ast.parse(stub.read_text())
-    named = {n.name for n in tree.body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
+    folder = Path(tenora_engine.__file__).parent
+    tree = ast.parse((folder / "_engine.pyi").read_text())
+    tape = ast.parse((folder / "_tape.pyi").read_text())
+    named = {n.name for n in [*tree.body, *tape.body] if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     named |= {
         n.target.id for n in tree.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
     }

@@ -5,6 +5,7 @@
 
 - `core/ops/tenora_ops/functions.pyi`: the public functions.
 - `core/engine/tenora_engine/_methods.pyi`, `_methods_inplace.pyi`: the Tensor methods that come from records.
+- `core/engine/tenora_engine/_results.pyi`: the named tuples that functions and methods return.
 - `core/ops/tenora_ops/later_names.py`: what the families add that are loaded when they are asked for.
 - `docs/ops.md`: the table of all ops. Its columns for backends come from `backends/*/kernels.txt`, which
   `tenora kernels NAME` prints (docs/decisions/0013).
@@ -119,16 +120,29 @@ def returned(entry: Record) -> str:
     return f"tuple[{', '.join(['Tensor'] * entry.schema.results)}]"
 
 
-def result_classes() -> list[str]:
-    """Stubs of the named tuples that ops return."""
-    lines = []
-    for names in dict.fromkeys(entry.result for entry in records() if entry.result):
-        lines += [
-            f"class {class_name(names)}(NamedTuple):",
-            *[f"    {n}: Tensor" for n in names],
-            "",
-        ]
-    return lines
+def results_of(entries: Iterable[Record]) -> list[tuple[str, ...]]:
+    """The named tuples that these ops return, each once."""
+    return list(dict.fromkeys(entry.result for entry in entries if entry.result))
+
+
+def results_stub() -> str:
+    """The stub of the named tuples that ops return."""
+    lines = [
+        HEADER.rstrip(),
+        "from typing import NamedTuple",
+        "",
+        "from tenora_engine._engine import Tensor",
+    ]
+    for names in results_of(records()):
+        lines += ["", f"class {class_name(names)}(NamedTuple):", *[f"    {n}: Tensor" for n in names]]
+    return "\n".join(lines) + "\n"
+
+
+def results_import(entries: Iterable[Record]) -> list[str]:
+    """What a stub of these ops imports of their named tuples."""
+    names = [class_name(result) for result in results_of(entries)]
+    names.sort(key=lambda name: (not name.isupper(), name))  # as ruff sorts them
+    return ["from tenora_engine._results import (", *[f"    {name}," for name in names], ")"]
 
 
 def stub_lines(name: str, group: list[Record], indent: str, method: bool, out: bool) -> list[str]:
@@ -149,22 +163,24 @@ def stub_lines(name: str, group: list[Record], indent: str, method: bool, out: b
 
 def functions_stub() -> str:
     """The stub of `tenora_ops.functions`."""
+    functions = sorted(public_functions().items())
+    entries = [e for e in records() if any(e.name in function.ops for _, function in functions)]
     lines = [
         HEADER.rstrip(),
         "import builtins",
         "from collections.abc import Sequence",
-        "from typing import Any, NamedTuple, overload",
+        "from typing import Any, overload",
         "",
         "from tenora_engine._engine import Generator, OpFunction, Tensor, device, dtype",
+        *results_import(entries),
         "",
-        *result_classes(),
         "def public_functions(module: builtins.str = ...) -> dict[builtins.str, OpFunction]: ...",
         "def loaded_functions(module: builtins.str = ...) -> dict[builtins.str, OpFunction]: ...",
         "def public_function(name: builtins.str) -> OpFunction | None: ...",
         "def resolve(name: builtins.str) -> OpFunction: ...",
         "def call_function(op: builtins.str, operands: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any: ...",
     ]
-    for name, function in sorted(public_functions().items()):
+    for name, function in functions:
         group = [e for e in records() if e.name in function.ops]
         lines += stub_lines(name, group, "", method=False, out=True)
     return "\n".join(lines) + "\n"
@@ -184,21 +200,21 @@ def _method_names() -> dict[str, list[Record]]:
 
 def methods_stub() -> str:
     """The stub of the Tensor methods that come from records."""
+    methods = [(name, group) for name, group in sorted(_method_names().items()) if not name.endswith("_")]
     lines = [
         HEADER.rstrip(),
         "import builtins",
         "from collections.abc import Sequence",
-        "from typing import NamedTuple, overload",
+        "from typing import overload",
         "",
         "from tenora_engine._engine import Generator, Tensor, device, dtype",
         "from tenora_engine._methods_inplace import InplaceMethods",
+        *results_import(entry for _, group in methods for entry in group),
         "",
-        *result_classes(),
         "class TensorMethods(InplaceMethods):",
     ]
-    for name, group in sorted(_method_names().items()):
-        if not name.endswith("_"):
-            lines += stub_lines(name, group, "    ", method=True, out=False)
+    for name, group in methods:
+        lines += stub_lines(name, group, "    ", method=True, out=False)
     return "\n".join(lines) + "\n"
 
 
@@ -386,6 +402,7 @@ def derived() -> dict[Path, str]:
         ROOT / "core/ops/tenora_ops/later_names.py": later_names(),
         ROOT / "core/engine/tenora_engine/_methods.pyi": methods_stub(),
         ROOT / "core/engine/tenora_engine/_methods_inplace.pyi": inplace_stub(),
+        ROOT / "core/engine/tenora_engine/_results.pyi": results_stub(),
         ROOT / "docs/ops.md": ops_page(read_kernel_lists()),
     }
 
