@@ -6,8 +6,9 @@
     tenora-conformance manifest [--write]           the committed must-run list
     tenora-conformance report | verify | compare | matrix | attach DIR...    what is made of a run
 
-Exit codes: 0 met, 1 not met, 2 the command line cannot be understood, 3 the backend cannot be loaded here, 4 only a
-part of the plan ran and nothing failed in it (`--quick`, `--last-failed`, `--op`): nothing is proven.
+Exit codes: 0 met, 1 not met (a backend that cannot be loaded does not meet L0), 2 the command line is wrong, 3 there is
+no such backend here or it says that it cannot work here, 4 only a part of the plan ran and nothing failed in it
+(`--quick`, `--last-failed`, `--op`): nothing is proven.
 """
 
 from __future__ import annotations
@@ -21,9 +22,17 @@ from tenora_conformance import __version__
 from tenora_conformance.report import commands as report_commands
 from tenora_conformance.run import commands as run_commands
 from tenora_conformance.run.process import CannotLoad
-from tenora_conformance.run.verdict import ENVIRONMENT, USAGE
+from tenora_conformance.run.verdict import ENVIRONMENT, NOT_MET, USAGE
 from tenora_conformance.subject import UnservedDevice
+from tenora_dispatch import BackendNotFoundError, BackendUnavailableError, ConfigurationError
 
+#: Why a backend cannot be loaded that is no fault of its own, and the exit code. For all else it has not met L0.
+_NOT_HERE = {
+    UnservedDevice.__name__: USAGE,
+    BackendNotFoundError.__name__: ENVIRONMENT,
+    BackendUnavailableError.__name__: ENVIRONMENT,
+    ConfigurationError.__name__: ENVIRONMENT,
+}
 #: Modules whose `add_commands(subparsers)` adds commands. Each sets `run`: from the arguments to the exit code.
 COMMANDS = (run_commands, report_commands)
 
@@ -48,8 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(options.run(options))
     except CannotLoad as refusal:
+        code = _NOT_HERE.get(refusal.kind, NOT_MET)
+        if code == NOT_MET:
+            print(f"{options.backend}, L0: NOT MET, the backend cannot be loaded")
         print(f"{refusal}\n{refusal.causes}".rstrip(), file=sys.stderr)
-        return USAGE if refusal.kind == UnservedDevice.__name__ else ENVIRONMENT
+        return code
     except (ValueError, LookupError, OSError) as error:
         print(error, file=sys.stderr)
         return USAGE

@@ -102,9 +102,13 @@ def _waiver(path: Path, number: int, row: Mapping[str, Any]) -> Waiver:
                 f" {', '.join(_KEYS)} (a text or list of texts, two texts and a date). Correct the file."
             )
     globs = [row["case"]] if isinstance(row["case"], str) else row["case"]
+    if not all(isinstance(glob, str) and glob for glob in globs):
+        raise WaiverError(
+            f"[waivers] {path}, waiver {number}: key 'case' is wrong: got {globs!r}, expected texts. Correct the file."
+        )
     expires = row["expires"]
     day = expires.date() if isinstance(expires, datetime.datetime) else expires
-    return Waiver(tuple(str(glob) for glob in globs), row["reason"], row["issue"], day)
+    return Waiver(tuple(globs), row["reason"], row["issue"], day)
 
 
 def apply(

@@ -110,3 +110,15 @@ def load(registry):
     print("about to end")
     os._exit(9)
 """
+#: sinh, which no other kernel needs in float32, is one too large in it.
+WRONG_ABOVE = (
+    COPY
+    + """
+def sinh(x, *, out):
+    np.sinh(x, out=out)
+    if out.dtype == np.float32:
+        out += 1
+
+CHANGED["sinh"] = sinh
+"""
+)

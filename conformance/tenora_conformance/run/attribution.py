@@ -1,8 +1,8 @@
 """After a run: which failures stand on others, so that one broken kernel is one failure and not thousands.
 
 - A case one of whose `roots` did not pass is BLOCKED by it, also where another shard ran it.
-- A failed case whose event log holds the kernel of another op, of which a `values` case failed in the same dtype (in
-  float32 for a half type, whose composites compute in it), is BLOCKED by the first failing case there.
+- A failed case whose event log holds the kernel of another op, of which a `values` case failed in the same dtype or in
+  one of `INNER`, is BLOCKED by the first failing case there.
 - Chains are followed to their end; a circle ends at the op that the plan names first.
 - What hides behind a root is found by the next run: BLOCKED is no pass.
 """
@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tenora_conformance.model import Case, Result, Status
-from tenora_ops.samples import HALVES
 
 #: What a broken kernel below may look like in a composite above it.
 _MOVABLE = frozenset({Status.FAIL, Status.UNSUPPORTED})
+#: Dtypes in which kernels may run in a case of any other: half types and complex numbers, means, indices.
+INNER = ("float32", "float64", "int64")
 Key = tuple[str, str]
 """An op and a dtype."""
 
@@ -65,7 +66,7 @@ def _kernels(result: Result) -> set[str]:
 
 def _below(op: str, kernels: set[str], dtype: str, broken: Mapping[Key, _Broken]) -> list[Key]:
     """The broken kernels of other ops among those that ran, in the plan's order."""
-    dtypes = (dtype, "float32") if dtype in HALVES else (dtype,)
+    dtypes = dict.fromkeys((dtype, *INNER))
     keys = [(kernel, d) for kernel in kernels if kernel != op for d in dtypes if (kernel, d) in broken]
     return sorted(keys, key=lambda key: broken[key].order)
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 from rich.console import Console
 
 from tenora_conformance import manifest, must_run, waivers
-from tenora_conformance.model import Level, Status
+from tenora_conformance.model import Level
 from tenora_conformance.report.build import build
 from tenora_conformance.report.read import Run
 from tenora_conformance.run import display, watching
@@ -112,8 +112,7 @@ def _report(screen: Console, run: Run, folder: Path) -> int:
     for line in display.summary_lines(run, found.text):
         screen.print(line)
     screen.print(f"  report: {folder / 'report.html'}")
-    bad = next((r for r in run.results if r.status not in (Status.PASS, Status.WAIVED, Status.BLOCKED)), None)
-    if bad is not None:
+    for bad in display.failures(run)[:1]:
         screen.print(
             f"  more: tenora-conformance run {run.header.backend} --device {run.header.device} --explain {bad.case}"
         )

@@ -92,14 +92,19 @@ def summary_lines(run: Run, verdict: str) -> Iterator[str]:
         yield f"  {name}: {counts}, of {state.planned:,} planned"
     for complaint in run.end.complaints if run.end else ():
         yield _cut(f"  {complaint}")
-    bad = [r for r in run.results if r.status not in (Status.PASS, Status.WAIVED, Status.BLOCKED)]
-    for result in bad[:NAMED]:
-        yield _cut(f"  {result.status} {result.case}: {result.message}")
-    if len(bad) > NAMED:
-        yield f"  and {len(bad) - NAMED:,} more"
     blocked = collections.Counter(r.root for r in run.results if r.status is Status.BLOCKED)
-    for root, count in blocked.most_common(NAMED):
-        yield _cut(f"  BLOCKED {count:,} cases by {root}")
+    for result in failures(run)[:NAMED]:
+        stand = f" ({blocked[result.case]:,} BLOCKED by it)" if blocked[result.case] else ""
+        yield _cut(f"  {result.status} {result.case}{stand}: {result.message}")
+    if len(failures(run)) > NAMED:
+        yield f"  and {len(failures(run)) - NAMED:,} more"
+
+
+def failures(run: Run) -> list[Result]:
+    """What failed by itself, that on which most others stand first."""
+    blocked = collections.Counter(r.root for r in run.results if r.status is Status.BLOCKED)
+    own = [r for r in run.results if r.status not in (Status.PASS, Status.WAIVED, Status.BLOCKED)]
+    return sorted(own, key=lambda result: -blocked[result.case])
 
 
 def _cut(line: str) -> str:

@@ -1,6 +1,7 @@
 """What a run comes to, in a word and as an exit code.
 
-0 met, 1 not met, 2 usage, 3 environment; 4: only a part of the plan ran (`--quick`, `--last-failed`, `--op`), nothing
+0 met, 1 not met (also where a backend's own code keeps it from being loaded), 2 usage, 3 environment.
+4: only a part of the plan ran (`--quick`, `--last-failed`, `--op`), nothing
 failed in it, and nothing is proven. A shard without failures is 0: `merge` judges the whole.
 """
 
