@@ -5,10 +5,20 @@ The order is that of a run: what others stand on comes first.
 
 from __future__ import annotations
 
-from tenora_conformance.checks import faults, interop, loading, memory, processes, threads, training, values
+from tenora_conformance.checks import (
+    faults,
+    hostile,
+    interop,
+    loading,
+    memory,
+    processes,
+    threads,
+    training,
+    values,
+)
 from tenora_conformance.model import Check
 
 CHECKS: dict[str, Check] = {
     module.CHECK.name: module.CHECK
-    for module in (loading, memory, values, training, interop, threads, processes, faults)
+    for module in (loading, memory, values, hostile, training, interop, threads, processes, faults)
 }

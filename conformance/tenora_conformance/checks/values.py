@@ -15,16 +15,11 @@ from tenora_conformance.checks.asking import asking, level_of
 from tenora_conformance.covering import covering_rows
 from tenora_conformance.judge.calls import answer, has_arrays, prepare, samples_of
 from tenora_conformance.judge.compare import compare
-from tenora_conformance.judge.layouts import LAYOUTS
+from tenora_conformance.judge.layouts import LAYOUT_BOUND, LAYOUTS
 from tenora_conformance.model import Case, Check, Outcome
 from tenora_conformance.subject import Subject, judged_by, watch
 from tenora_ops.record import Record
 from tenora_ops.samples import Sample
-
-#: Ops whose meaning is tied to the memory layout of their input.
-LAYOUT_BOUND = frozenset(
-    {"view", "view_dtype", "view_as", "view_as_complex", "as_strided", "as_strided_scatter", "empty_like"}
-)
 
 
 def cases() -> Iterator[Case]:

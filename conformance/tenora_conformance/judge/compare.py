@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
@@ -20,6 +21,30 @@ from tenora_ops.tolerance import TOLERANCES
 
 #: Rules whose floating result does not depend on an integer input's dtype.
 _TO_FLOAT = ("promote_float", "promote_float_real", "creation", "attr")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What a tolerance is measured by beside the expected elements: see `Tolerance.bounds`."""
+
+    terms: int = 1
+    """Terms that are summed in each element."""
+    least: float = 0.0
+    """Magnitude of what was added up, where that may be larger than the largest expected element."""
+    each: bool = False
+    """Each element by its own magnitude, as a huge one beside it excuses nothing."""
+
+    def bounds(self, tolerance: str, dtype: str, magnitudes: np.ndarray) -> tuple[float, float]:
+        """(rtol, atol) for finite expected elements."""
+        rules = TOLERANCES[tolerance]
+        if not self.each:
+            return rules.bounds(dtype, float(magnitudes.max(initial=self.least)), self.terms)
+        relative, absolute = rules.bounds(dtype, 1.0)
+        slack = rules.bounds(dtype, 0.0)[1]
+        return relative + absolute, 2 * slack
+
+
+PLAIN = Scale()
 
 
 def result_dtype(record: Record, dtype: str, answer: np.ndarray, sample: Sample) -> str:
@@ -50,7 +75,7 @@ def fetched(tensor: Any) -> np.ndarray:
     return np.asarray(tensor.detach().to("cpu").numpy())
 
 
-def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any) -> float:
+def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any, scale: Scale = PLAIN) -> float:
     """The worst share of the tolerance over one result, or over each of several. Raises: Failed."""
     if isinstance(answer, tuple):
         if not isinstance(got, tuple) or len(got) != len(answer):
@@ -58,7 +83,7 @@ def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any) -
         shares = [0.0]
         for i, (g, a) in enumerate(zip(got, answer, strict=True)):
             try:
-                shares.append(compare(record, dtype, sample, g, a))
+                shares.append(compare(record, dtype, sample, g, a, scale))
             except Failed as failure:
                 raise Failed(f"result {i}: {failure}", failure.detail, worst=failure.worst) from failure
         return max(shares)
@@ -66,14 +91,16 @@ def compare(record: Record, dtype: str, sample: Sample, got: Any, answer: Any) -
         if got is not bool(answer):
             raise Failed(f"got {got}, expected {bool(answer)}", Detail(expected=str(answer), got=str(got)))
         return 0.0
-    return compare_one(record, dtype, sample, got, np.asarray(answer))
+    return compare_one(record, dtype, sample, got, np.asarray(answer), scale)
 
 
 def _kind(value: Any) -> str:
     return f"a tuple of {len(value)}" if isinstance(value, tuple) else type(value).__name__
 
 
-def compare_one(record: Record, dtype: str, sample: Sample, got: Any, answer: np.ndarray) -> float:
+def compare_one(
+    record: Record, dtype: str, sample: Sample, got: Any, answer: np.ndarray, scale: Scale = PLAIN
+) -> float:
     """The worst share of the tolerance of one tensor. Raises: Failed."""
     name = result_dtype(record, dtype, answer, sample)
     if not hasattr(got, "shape"):
@@ -84,10 +111,16 @@ def compare_one(record: Record, dtype: str, sample: Sample, got: Any, answer: np
         raise Failed(f"dtype: got {got.dtype}, expected tenora.{name}")
     if record.tolerance == "unspecified" or not answer.size:
         return 0.0
-    return judge(fetched(got), answer, name, record.tolerance)
+    return judge(fetched(got), answer, name, record.tolerance, scale)
 
 
-def judge(found: np.ndarray, answer: np.ndarray, dtype: str, tolerance: str) -> float:
+def judge(
+    found: np.ndarray,
+    answer: np.ndarray,
+    dtype: str,
+    tolerance: str,
+    scale: Scale = PLAIN,
+) -> float:
     """Element by element; the worst share of the tolerance class. Raises: Failed with the first wrong index."""
     if dtype in INTEGERS or dtype == "bool":
         wanted = answer.astype(found.dtype)
@@ -102,7 +135,7 @@ def judge(found: np.ndarray, answer: np.ndarray, dtype: str, tolerance: str) -> 
         got = found.astype(wide)
         finite = np.isfinite(rounded)
         magnitudes = np.abs(rounded[finite])
-        relative, absolute = TOLERANCES[tolerance].bounds(dtype, float(magnitudes.max(initial=0.0)))
+        relative, absolute = scale.bounds(tolerance, dtype, magnitudes)
         same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
         error = np.where(same, 0.0, np.abs(got - rounded))
         bound = absolute + relative * np.abs(np.where(finite, rounded, 0.0))

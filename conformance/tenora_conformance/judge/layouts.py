@@ -67,6 +67,11 @@ LAYOUTS = {
     )
 }
 
+#: Ops whose meaning is tied to the memory layout of their input.
+LAYOUT_BOUND = frozenset(
+    {"view", "view_dtype", "view_as", "view_as_complex", "as_strided", "as_strided_scatter", "empty_like"}
+)
+
 
 class Placed:
     """A tensor of the backend's device that holds `array` in some layout, and the room around it."""
@@ -80,9 +85,9 @@ class Placed:
         begin = margin - low
         raw = _aligned_bytes((begin + high + 1 + margin) * size)
         self.room = raw.view(array.dtype)
-        window = np.lib.stride_tricks.as_strided(
-            self.room[begin:], array.shape, tuple(s * size for s in strides)
-        )
+        self.begin, self.strides = begin, tuple(s * size for s in strides)
+        self.shape = array.shape
+        window = self.window(self.room)
         window[...] = array
         self.before = self.room.tobytes()
         self.flat: Any = None
@@ -93,9 +98,24 @@ class Placed:
             self.tensor = tenora.from_numpy(window)
         self.on_host = subject.host_memory
 
+    def window(self, room: np.ndarray) -> np.ndarray:
+        """The tensor's elements in a room like its own."""
+        return np.lib.stride_tricks.as_strided(room[self.begin :], self.shape, self.strides)
+
+    def _room(self) -> np.ndarray:
+        return np.asarray(self.room if self.on_host else self.flat.to("cpu").numpy())
+
     def check(self, what: str) -> None:
         """Raises: Failed where a byte of the room has changed."""
-        after = self.room if self.on_host else self.flat.to("cpu").numpy()
+        self._compare(self._room(), what)
+
+    def check_around(self, what: str) -> None:
+        """Raises: Failed where a byte beside the tensor, which may have been written to, has changed."""
+        after = self._room().copy()
+        self.window(after)[...] = self.window(np.frombuffer(self.before, after.dtype))
+        self._compare(after, f"what lies beside {what}")
+
+    def _compare(self, after: np.ndarray, what: str) -> None:
         if after.tobytes() != self.before:
             old = np.frombuffer(self.before, np.uint8)
             new = np.frombuffer(after.tobytes(), np.uint8)

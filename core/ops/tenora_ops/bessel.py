@@ -153,6 +153,7 @@ def _declare(name: str, formula: Any, oracle: Any, doc: str, domain: Domain, slo
         composite=in_double_1(formula),
         vjp=None if slope is None else (lambda g, x, r: g * slope(x, r)),
         differentiable=slope is not None,
+        edges="finite",
         oracle=oracle,
         tolerance="normalised",
         doc=doc,

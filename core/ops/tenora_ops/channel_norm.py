@@ -48,7 +48,7 @@ def _columns(x: Any) -> Any:
 def _scaled(columns: Any, weight: Any, bias: Any) -> Any:
     if weight is not None:
         columns = columns * ops.unsqueeze(weight, -1)
-    return columns if bias is None else columns + ops.unsqueeze(bias, -1)
+    return columns if bias is None else columns + ops.unsqueeze(ops.straight(bias), -1)
 
 
 def _batch_norm_train(x: Any, weight: Any, bias: Any, eps: Any) -> tuple[Any, Any, Any]:
@@ -79,7 +79,7 @@ def _batch_norm_slopes(g: Any, x: Any, weight: Any, bias: Any, eps: Any) -> tupl
     return (
         ops.reshape(of_normal * scale, x.shape),
         None if weight is None else ops.reshape(along, weight.shape),
-        None if bias is None else ops.reshape(total, bias.shape),
+        None if bias is None else ops.constant_in(ops.reshape(total, bias.shape), bias),
     )
 
 
@@ -141,7 +141,7 @@ def _batch_norm_eval_slopes(
         -total * factor,
         along * factor * (scale * scale) * -0.5,
         None if weight is None else along * scale,
-        None if bias is None else total,
+        None if bias is None else ops.constant_in(total, bias),
     )
 
 

@@ -101,6 +101,7 @@ complex = op(
     vjp=lambda g, a, b, r: (sum_to(ops.real(g), a), sum_to(ops.imag(g), b)),
     dynamic_vjp=True,
     samples=_two,
+    edges="finite",
     oracle=lambda a, b: a + 1j * b,
     doc="real + i imag.",
     example="tenora.complex(tenora.tensor([1.0]), tenora.tensor([2.0]))",
@@ -121,6 +122,7 @@ polar = op(
     function=_turned,
     # PyTorch's gradient takes abs for a modulus: not negative.
     samples=lambda draw: [sample(draw.array(*a, domain=POSITIVE), draw.array(*b)) for a, b in PAIRS],
+    edges="finite",
     oracle=lambda a, b: (
         each(lambda r, t: r * math.cos(t))(a, b) + 1j * each(lambda r, t: r * math.sin(t))(a, b)
     ),
@@ -149,6 +151,7 @@ angle = op(
     domain=Domain(avoid=(0.0,)),
     tolerance="transcendental",
     function=_angle,
+    edges="numbers",
     oracle=lambda x: each(lambda v: math.pi if v < 0 else 0.0, lambda v: math.atan2(v.imag, v.real))(x).real,
     doc="The argument of complex numbers; of real ones 0, or pi where negative.",
     example="tenora.angle(tenora.tensor([1j, -1 + 0j]))",

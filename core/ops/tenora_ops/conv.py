@@ -54,7 +54,7 @@ def _weights(weight: Any, groups: Any) -> Any:
 
 
 def _with_bias(out: Any, bias: Any, n: int) -> Any:
-    return out if bias is None else out + ops.reshape(bias, (bias.shape[0], *[1] * n))
+    return out if bias is None else out + ops.reshape(ops.straight(bias), (bias.shape[0], *[1] * n))
 
 
 def _conv(n: int) -> Callable[..., Any]:
@@ -149,7 +149,7 @@ def _conv_vjp(n: int) -> Callable[..., Any]:
         return (
             getattr(ops, f"conv{n}d_input")(g, weight, x.shape, *where),
             getattr(ops, f"conv{n}d_weight")(g, x, weight.shape, *where),
-            None if bias is None else _bias_gradient(g, n),
+            None if bias is None else ops.constant_in(_bias_gradient(g, n), bias),
         )
 
     return formula

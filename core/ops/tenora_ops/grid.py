@@ -214,7 +214,7 @@ def _grid_sample(
         at.append((raw + 1) * ((size - 1) / 2) if align_corners else ((raw + 1) * size - 1) / 2)
     values = _sampled(x, at, mode, padding_mode, bool(align_corners))
     if mode == "nearest":
-        values = ops.constant_in(values, points)
+        values = ops.constant_in(values, ops.straight(points))
     result = ops.reshape(values, (input.shape[0], input.shape[1], *shape))
     return ops.to(result, input.dtype) if half else result
 

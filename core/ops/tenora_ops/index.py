@@ -469,9 +469,12 @@ masked_select = op(
 
 
 def _ordered(row: Any, descending: bool) -> list[int]:
-    values = row.tolist()
-    order = sorted(range(len(values)), key=values.__getitem__)
-    return sorted(range(len(values)), key=lambda i: -values[i]) if descending else order
+    """Places of a row's elements in order; NaN is larger than any number."""
+    values = [(v != v, 0 if v != v else v) for v in row.tolist()]
+    places = range(len(values))
+    if descending:
+        return sorted(places, key=lambda i: (not values[i][0], -values[i][1]))
+    return sorted(places, key=values.__getitem__)
 
 
 def _sorted(x: Any, dim: int, descending: bool) -> tuple[Any, Any]:

@@ -65,6 +65,7 @@ binary_entropy = op(
     composite=lambda x, y: (y - 1) * ops.maximum(ops.log1p(-x), -100.0) - y * _log(x),
     vjp=lambda g, x, y, r: _entropy_gradient(g, x, y),
     tolerance="transcendental",
+    edges="none",
     oracle=_entropy_oracle,
     doc="-(y log x + (1 - y) log(1 - x)), logarithms kept at -100 or more.",
     example="tenora.nn.functional.binary_cross_entropy(tenora.tensor([0.5]), tenora.tensor([1.0]))",
@@ -80,6 +81,7 @@ binary_cross_entropy = op(
     composite=lambda x, y, weight, reduction: reduce_loss(
         ops.binary_entropy(x, y) if weight is None else ops.binary_entropy(x, y) * weight, reduction
     ),
+    edges="none",
     oracle=lambda x, y, weight=None, reduction="mean": reduced_loss(
         _entropy_oracle(x, y) * (1 if weight is None else weight), reduction
     ),
@@ -123,6 +125,7 @@ binary_cross_entropy_with_logits = op(
     dtype="loss_like_target",
     samples=_logits_samples,
     composite=_logits,
+    edges="positive",
     oracle=_logits_oracle,
     doc="Binary cross entropy of sigmoid(x), without overflow; pos_weight weighs the positive part.",
     example="tenora.nn.functional.binary_cross_entropy_with_logits(tenora.zeros(3), tenora.ones(3))",
@@ -153,6 +156,7 @@ kl_div = op(
     domain=Domain(0.1, 1.0),
     samples=_divergences,
     composite=_divergence,
+    edges="none",
     oracle=lambda x, y, reduction="mean", log_target=False: reduced_loss(
         np.exp(y) * (y - x) if log_target else special.rel_entr(y, np.exp(x)), reduction
     ),
@@ -221,6 +225,7 @@ poisson_nll_loss = op(
         sample(*s.arguments, i % 2 == 0, i % 3 == 0, **s.options) for i, s in enumerate(targets(draw))
     ],
     composite=_poisson,
+    edges="none",
     oracle=_poisson_oracle,
     tolerance="normalised",
     doc="e^x - y x, or x - y log(x + eps): the Poisson likelihood of counts y; full adds Stirling's log y!.",
@@ -266,6 +271,7 @@ gaussian_nll_loss = op(
     ],
     composite=_gaussian,
     vjp=_gaussian_gradient,
+    edges="finite",
     oracle=_gaussian_oracle,
     tolerance="normalised",
     doc="(log var + (x - y)^2 / var) / 2, var kept at eps or more; full adds log(2 pi) / 2.",
@@ -284,6 +290,7 @@ hinge_embedding_loss = op(
         + ops.where(ops.ne(y, -1), x, 0),
         reduction,
     ),
+    edges="none",
     oracle=lambda x, y, margin=1.0, reduction="mean": reduced_loss(
         np.where(y == 1, x, np.maximum(0, margin - x)), reduction
     ),
@@ -322,6 +329,7 @@ margin_ranking_loss = op(
     composite=lambda a, b, y, margin, reduction: reduce_loss(
         ops.clamp(y * (b - a) + margin, 0, None), reduction
     ),
+    edges="finite",
     oracle=lambda a, b, y, margin=0.0, reduction="mean": reduced_loss(
         np.maximum(0, -y * (a - b) + margin), reduction
     ),

@@ -184,7 +184,7 @@ def _layer_norm(x: Any, weight: Any, bias: Any, normalized_shape: Any, eps: Any)
     normal = ops.standardise(x, x.trailing_dims(normalized_shape), eps, True)
     if weight is not None:
         normal = normal * weight
-    return normal if bias is None else normal + bias
+    return normal if bias is None else normal + ops.straight(bias)
 
 
 def _layer_norm_oracle(

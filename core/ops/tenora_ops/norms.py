@@ -307,6 +307,7 @@ renorm = op(
         sample(draw.array(3, 4), 2.0, 0, 500.0),
     ],
     tolerance="normalised",
+    edges="none",
     oracle=_renormed,
     doc="Slices along dim whose p-norm exceeds maxnorm are scaled to it.",
     example="tenora.renorm(tenora.tensor([[3.0, 4.0], [0.1, 0.2]]), 2, 0, 1.0)",

@@ -41,6 +41,16 @@ def _guarded(function: Function, values: list[Any]) -> Any:
         return math.nan
 
 
+def whole(rounding: Function) -> Function:
+    """A function of Python's that makes whole numbers; infinities stay, which it refuses."""
+    return lambda x: x if math.isinf(x) else rounding(x)
+
+
+def logarithm(log: Function) -> Function:
+    """One of Python's logarithms; that of zero is minus infinity, which it refuses."""
+    return lambda x: -math.inf if x == 0 else log(x)
+
+
 def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
     """The reduced dims, non-negative and ascending; None means all."""
     if dim is None:
@@ -72,14 +82,22 @@ def reduced(function: Function, array: Any, dim: Any = None, keepdim: bool = Fal
     return result.reshape([1 if d in dims else n for d, n in enumerate(array.shape)])
 
 
+def total(values: list[float]) -> float:
+    """The correctly rounded sum; NaN where it holds infinities of either sign, which fsum refuses."""
+    try:
+        return math.fsum(values)
+    except (ValueError, OverflowError):
+        return float(sum(values))
+
+
 def exact_sum(row: Any) -> Any:
     """The correctly rounded sum; integers exactly, modulo 2**64."""
     values = row.tolist()
     if any(isinstance(v, complex) for v in values):
-        return complex(math.fsum(v.real for v in values), math.fsum(v.imag for v in values))
+        return complex(total([v.real for v in values]), total([v.imag for v in values]))
     if row.dtype.kind in "biu":
         return np.array(sum(values) & (2**64 - 1), dtype=np.uint64).astype(np.int64)
-    return math.fsum(values)
+    return total(values)
 
 
 def exact_mean(row: Any) -> Any:
@@ -90,8 +108,8 @@ def variance(row: Any, correction: float = 1.0) -> float:
     """The sum of squared distances from the mean over n - correction."""
     mean = exact_mean(row)
     count = max(len(row) - correction, 0.0)
-    total = math.fsum(abs(v - mean) ** 2 for v in row.tolist())
-    return total / count if count else math.nan
+    squares = total([abs(v - mean) ** 2 for v in row.tolist()])
+    return squares / count if count else math.nan
 
 
 def along(function: Function, array: Any, dim: int) -> Any:

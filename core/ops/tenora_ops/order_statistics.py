@@ -236,6 +236,7 @@ kthvalue = op(
     family=RANK,
     samples=ranks,
     function=_kthvalue,
+    edges="numbers",
     oracle=lambda x, k, dim=-1, keepdim=False: _positions(
         lambda row: sorted(row.tolist())[k - 1], x, dim, keepdim
     ),
@@ -251,6 +252,7 @@ msort = op(
     dtypes=ORDERED,
     samples=lambda draw: [sample(s.arguments[0]) for s in one_dim(draw)],
     composite=lambda x: ops.sort(x, 0)[0],
+    edges="numbers",
     oracle=lambda x: np.array(
         sorted(x.tolist()) if x.ndim == 1 else np.sort(x, 0) if x.ndim else x, dtype=x.dtype
     ),
@@ -293,6 +295,7 @@ mode = op(
     samples=lambda draw: [*one_dim(draw), sample(draw.array(3, 9)), sample(draw.array(9, 3), 0, True)],
     gradient_samples=untied_rows,
     function=lambda input, dim, keepdim: _picked("mode", input, dim, keepdim, _longest_run),
+    edges="numbers",
     oracle=_commonest,
     doc="The commonest elements along a dim, of several the smallest, and where the last of each is.",
     example="tenora.mode(tenora.tensor([3, 1, 3, 2]))",

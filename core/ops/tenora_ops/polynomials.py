@@ -79,6 +79,7 @@ def _polynomial(
         family=POLYNOMIAL,
         function=lambda input, n: _walked(name, input, n, first, step),
         differentiable=False,
+        edges="none",
         oracle=each(oracle),
         doc=doc,
         example=f"tenora.special.{name}(tenora.tensor([0.25, 0.5]), 3)",

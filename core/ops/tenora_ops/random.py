@@ -558,6 +558,7 @@ dropout = op(
     composite=_dropout,
     samples=_certain,
     gradient_samples=_certain,
+    edges="finite",
     oracle=lambda x, p, training: np.zeros_like(x) if training and p == 1 else x,
     doc="Elements zeroed with probability p, the others scaled by 1 / (1 - p) (Srivastava et al. 2014).",
     example="tenora.nn.functional.dropout(tenora.ones(4), 0.5)",

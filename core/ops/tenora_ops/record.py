@@ -21,7 +21,7 @@ from tenora_engine._engine import OpFunction
 from tenora_ops import later
 from tenora_ops.formula import REGISTERED
 from tenora_ops.python_op import PythonOp
-from tenora_ops.samples import ALL, EVERYWHERE, Domain, Samples
+from tenora_ops.samples import ALL, EDGES, EVERYWHERE, Domain, Samples
 from tenora_ops.schema import Schema, parse
 from tenora_ops.tolerance import TOLERANCES
 
@@ -71,7 +71,10 @@ class Record:
     `no_differences` says why finite differences are not the gradient, which is then compared with them on the
     `gradient_samples` only, if there are any. `random` ops draw from a generator; `checks_data`: a kernel may refuse
     because of element values.
-    Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`.
+    Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`; `edges`: which
+    numbers at the edges of a dtype the oracle knows the answer for (`samples.EDGES`); `either_zero`: where the result
+    is zero it may have either sign; `hermitian`: one triangle of a Hermitian matrix is read, so finite differences
+    must keep it Hermitian.
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
     `operator` slot, `aliases`, `result` names, `display` (what errors call an op without a public name).
@@ -112,6 +115,9 @@ class Record:
     samples: Samples = DERIVED
     dtypes: tuple[str, ...] = DERIVED
     gradient_samples: Samples | None = None
+    edges: str = "all"
+    either_zero: bool = False
+    hermitian: bool = False
     tolerance: str = DERIVED
     public: str = DERIVED
     method: str | bool = False
@@ -298,6 +304,10 @@ def _validate(entry: Record) -> None:
         raise RecordError(
             f"[{name}] unknown tolerance class: got {entry.tolerance!r}, expected one of {sorted(TOLERANCES)}. "
             "Choose one."
+        )
+    if entry.edges not in EDGES:
+        raise RecordError(
+            f"[{name}] unknown edges: got {entry.edges!r}, expected one of {sorted(EDGES)}. Choose one."
         )
     for told in ("doc", "example"):
         if not getattr(entry, told).strip():

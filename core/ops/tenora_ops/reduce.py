@@ -150,8 +150,16 @@ def _extreme_gradient(g: Any, x: Any, r: Any, dim: Any, keepdim: bool) -> Any:
     return ops.where(hit, ops.unreduce(g / ops.sum(hit, dim, keepdim), x, dim, keepdim), 0)
 
 
+def _best_of(values: list[Any], best: Any) -> Any:
+    """The first NaN, if there is one, else the extreme."""
+    missing = [v for v in values if v != v]
+    return missing[0] if missing else best(values)
+
+
 def _extreme(best: Any, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    return reduced(lambda row: best(row.tolist()), x, dim, keepdim).astype(x.dtype)
+    return reduced(lambda row: np.array(_best_of(row.tolist(), best), row.dtype), x, dim, keepdim).astype(
+        x.dtype
+    )
 
 
 amax = op(
@@ -184,7 +192,7 @@ softmax_shift = op(
     differentiable=False,
     samples=reductions,
     oracle=lambda x, dim=None, keepdim=False: reduced(
-        lambda row: builtins.max(row.tolist(), default=-math.inf), x, dim, keepdim
+        lambda row: _best_of([*row.tolist(), -math.inf], builtins.max), x, dim, keepdim
     ),
     doc="amax, and -inf where there is nothing: what softmax and logsumexp subtract before exp.",
     example="tenora.softmax(tenora.zeros(3, 0), 1)",
@@ -226,7 +234,8 @@ min = op(
 
 def _place(row: Any, best: Any) -> int:
     values = row.tolist()
-    return int(values.index(best(values)))
+    missing = [i for i, v in enumerate(values) if v != v]
+    return missing[0] if missing else int(values.index(best(values)))
 
 
 argmax = op(
@@ -269,7 +278,8 @@ max_other = op(
         )
     ],
     domain=Domain(-50.0, 50.0),
-    oracle=lambda a, b: np.where(a > b, a, b),
+    either_zero=True,
+    oracle=lambda a, b: np.where((a > b) | (a != a), a, b),
     doc="maximum under its older name.",
     example="tenora.max(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
     public="max",
@@ -295,7 +305,8 @@ min_other = op(
         )
     ],
     domain=Domain(-50.0, 50.0),
-    oracle=lambda a, b: np.where(a < b, a, b),
+    either_zero=True,
+    oracle=lambda a, b: np.where((a < b) | (a != a), a, b),
     doc="minimum under its older name.",
     example="tenora.min(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
     public="min",

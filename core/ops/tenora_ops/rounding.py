@@ -13,7 +13,7 @@ from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, ROUNDING, UN
 from tenora_ops.formula import is_complex, is_number, ops, sum_to
 from tenora_ops.halves import HALVES, rounds_once
 from tenora_ops.lazy import np
-from tenora_ops.oracles import each
+from tenora_ops.oracles import each, whole
 from tenora_ops.record import op
 from tenora_ops.samples import (
     COMPLEX,
@@ -91,6 +91,7 @@ div_mode = op(
         sample(draw.array(), draw.array(), rounding_mode="floor"),
     ],
     tolerance="exact",
+    edges="positive",
     oracle=lambda a, b, rounding_mode: (
         each(lambda x, y: math.trunc(x / y))(a, b)
         if rounding_mode == "trunc"
@@ -112,6 +113,7 @@ sign = op(
     domain=NONZERO,
     vjp=lambda g, x, r: ops.zeros_like(x),
     tolerance="exact",
+    either_zero=True,
     oracle=lambda x: x if x.dtype == bool else (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype),
     doc="-1, 0 or 1.",
     example="tenora.sign(tenora.tensor([3, 0, -2]))",
@@ -134,6 +136,7 @@ sgn = op(
     domain=NONZERO,
     composite=lambda x: _direction(x) if is_complex(x) else ops.sign(x),
     tolerance="few_ulp",
+    edges="finite",
     oracle=lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))),
     doc="x / |x|, 0 at 0: the sign, and its extension to complex numbers.",
     example="tenora.sgn(tenora.tensor([3.0, 0.0, -2.0]))",
@@ -149,6 +152,7 @@ maximum = op(
     dtypes=ORDERED,
     vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.lt),
     tolerance="exact",
+    either_zero=True,
     oracle=lambda a, b: np.where((np.asarray(a) > b) | (a != a), a, b),
     doc="The larger element; NaN wins. Equal elements share the gradient.",
     example="tenora.maximum(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
@@ -163,6 +167,7 @@ minimum = op(
     dtypes=ORDERED,
     vjp=lambda g, a, b, r: _extreme_gradients(g, a, b, ops.gt),
     tolerance="exact",
+    either_zero=True,
     oracle=lambda a, b: np.where((np.asarray(a) < b) | (a != a), a, b),
     doc="The smaller element; NaN wins. Equal elements share the gradient.",
     example="tenora.minimum(tenora.tensor([1, 5]), tenora.tensor([3, 2]))",
@@ -186,6 +191,7 @@ floor_divide = op(
     domain=NONZERO,
     vjp=lambda g, a, b, r: (_zeros(a), _zeros(b)),
     tolerance="exact",
+    edges="positive",
     oracle=lambda a, b: each(lambda x, y: x // y)(a, b),
     doc="floor(input / other), Python's //.",
     example="tenora.floor_divide(tenora.tensor([7, -7]), 2)",
@@ -209,6 +215,7 @@ remainder = op(
     domain=NONZERO,
     vjp=lambda g, a, b, r: (sum_to(g, a), sum_to(-g * ops.floor_divide(a, b), b)),
     tolerance="few_ulp",
+    edges="positive",
     oracle=lambda a, b: each(lambda x, y: x % y)(a, b),
     doc="input - other * floor(input / other): Python's %, the sign of the divisor.",
     example="tenora.remainder(tenora.tensor([7, -7]), 3)",
@@ -223,7 +230,8 @@ floor = op(
     family=ROUNDING,
     domain=Domain(avoid=(-1.0, 0.0, 1.0, 2.0)),
     vjp=lambda g, x, r: ops.zeros_like(x),
-    oracle=each(math.floor),
+    either_zero=True,
+    oracle=each(whole(math.floor)),
     doc="The largest whole number not above x.",
     example="tenora.floor(tenora.tensor([1.5, -1.5]))",
     method=True,
@@ -236,7 +244,8 @@ ceil = op(
     family=ROUNDING,
     domain=Domain(avoid=(-1.0, 0.0, 1.0, 2.0)),
     vjp=lambda g, x, r: ops.zeros_like(x),
-    oracle=each(math.ceil),
+    either_zero=True,
+    oracle=each(whole(math.ceil)),
     doc="The smallest whole number not below x.",
     example="tenora.ceil(tenora.tensor([1.5, -1.5]))",
     method=True,
@@ -249,7 +258,8 @@ trunc = op(
     family=ROUNDING,
     domain=Domain(avoid=(-1.0, 1.0, 2.0)),
     vjp=lambda g, x, r: ops.zeros_like(x),
-    oracle=each(math.trunc),
+    either_zero=True,
+    oracle=each(whole(math.trunc)),
     doc="The whole part, rounded towards zero.",
     example="tenora.trunc(tenora.tensor([1.5, -1.5]))",
     method=True,
@@ -262,7 +272,8 @@ round = op(
     "round(input: Tensor) -> Tensor",
     family=ROUNDING,
     vjp=lambda g, x, r: ops.zeros_like(x),
-    oracle=each(builtins.round),
+    either_zero=True,
+    oracle=each(whole(builtins.round)),
     doc="The nearest whole number, halves to the even one.",
     example="tenora.round(tenora.tensor([0.5, 1.5, -1.2]))",
     method=True,
@@ -297,6 +308,7 @@ round_decimals = op(
         sample(draw.array(2, 3, 2, 2, domain=Domain(-400.0, 400.0)), decimals=-2),
         sample(draw.array(1, 2, 1, 3, 2), decimals=3),
     ],
+    edges="finite",
     oracle=lambda x, decimals: each(lambda value: builtins.round(float(value), decimals))(x),
     doc="The nearest number of so many decimals, halves to the even one; negative: of tens, hundreds, ...",
     example="tenora.round(tenora.tensor([3.14159, -2.71828]), decimals=2)",
@@ -314,6 +326,7 @@ frac = op(
     domain=Domain(avoid=(-1.0, 0.0, 1.0, 2.0)),
     composite=lambda x: x - ops.trunc(x),
     vjp=lambda g, x, r: g,
+    either_zero=True,
     oracle=each(lambda x: math.fmod(x, 1.0)),
     doc="x - trunc(x).",
     example="tenora.frac(tenora.tensor([1.5, -1.25]))",
@@ -332,6 +345,7 @@ clamp = op(
     composite=lambda x, low, high: _clamped(x, low, high),
     vjp=lambda g, x, low, high, r: _clamp_gradients(g, x, low, high),
     tolerance="exact",
+    edges="finite",
     oracle=lambda x, low=None, high=None: np.minimum(
         np.maximum(x, -np.inf if low is None else low), np.inf if high is None else high
     ),

@@ -27,6 +27,15 @@ NUMBERS = INTEGERS + FLOATING
 ALL = BOOLEAN + NUMBERS
 #: Everything but complex numbers.
 ORDERED = BOOLEAN + INTEGERS + REALS
+#: Numbers at the edges of a dtype for which a record's oracle knows the answer, from most to fewest.
+EDGES = {
+    "all": "zeros of either sign, subnormal, huge and infinite numbers, NaN, the ends of whole dtypes",
+    "numbers": "all but NaN, which the oracle loses",
+    "nonzero": "all but zero, by which whole numbers are not divided",
+    "finite": "zeros and what lies between 1e-5 and 20, of either sign",
+    "positive": "what lies between 1e-5 and 20",
+    "none": "the record's own samples alone, in their shapes",
+}
 #: What matmul is tried with: half types, reals, complex and two integer types.
 PRODUCTS = ("int32", "int64") + FLOATING
 

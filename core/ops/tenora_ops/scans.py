@@ -222,6 +222,7 @@ logcumsumexp = op(
     dtypes=REALS,
     function=rounds_once(_logcumsumexp),
     tolerance="normalised",
+    edges="finite",
     oracle=lambda x, dim: along(
         lambda row: np.array(
             [math.log(math.fsum(map(math.exp, row[: i + 1].tolist()))) for i in range(len(row))]
@@ -281,6 +282,7 @@ diff = op(
         sample(draw.array(3, 4), 1, 1, draw.array(3, 2), draw.array(3, 1)),
     ],
     tolerance="few_ulp",
+    edges="none",
     oracle=_differences,
     doc="Differences of neighbours along a dim, n times; of booleans: exclusive or.",
     example="tenora.diff(tenora.tensor([1, 4, 9]))",

@@ -200,6 +200,7 @@ adadelta_update = op(
     samples=step_samples("pp", lambda i: {"lr": 0.5, "rho": 0.9, "eps": 1e-3}),
     composite=_adadelta,
     differentiable=False,
+    edges="none",
     oracle=_adadelta_oracle,
     doc="One step of Adadelta (Zeiler 2012).",
     example="tenora.optim.Adadelta([tenora.ones(1, requires_grad=True)]).step()",

@@ -9,7 +9,7 @@ from typing import Any
 from tenora_ops import complex_branches
 from tenora_ops.families import BINARY_FUNCTION, COMPLEX_FUNCTION_INPUTS, UNARY_FUNCTION
 from tenora_ops.formula import conj, is_complex, ops, sum_to
-from tenora_ops.oracles import each
+from tenora_ops.oracles import each, logarithm
 from tenora_ops.record import op
 from tenora_ops.samples import (
     POSITIVE,
@@ -40,7 +40,7 @@ log = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     domain=Domain(0.5, 4.0),
     vjp=lambda g, x, r: g / conj(x),
-    oracle=each(math.log, cmath.log),
+    oracle=each(logarithm(math.log), cmath.log),
     doc="Natural logarithm; -inf at 0, NaN below.",
     example="tenora.log(tenora.tensor([1.0, 2.0]))",
     method=True,
@@ -61,7 +61,7 @@ log2 = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: _log_to_base(x, 2.0),
     vjp=lambda g, x, r: g / (conj(x) * math.log(2.0)),
-    oracle=each(math.log2, lambda z: cmath.log(z) / math.log(2.0)),
+    oracle=each(logarithm(math.log2), lambda z: cmath.log(z) / math.log(2.0)),
     doc="Logarithm to base 2.",
     example="tenora.log2(tenora.tensor([1.0, 8.0]))",
     method=True,
@@ -76,7 +76,7 @@ log10 = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: _log_to_base(x, 10.0),
     vjp=lambda g, x, r: g / (conj(x) * math.log(10.0)),
-    oracle=each(math.log10, cmath.log10),
+    oracle=each(logarithm(math.log10), cmath.log10),
     doc="Logarithm to base 10.",
     example="tenora.log10(tenora.tensor([1.0, 100.0]))",
     method=True,
@@ -100,6 +100,7 @@ log1p = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: complex_branches.log1p(x) if is_complex(x) else _log1p(x),
     vjp=lambda g, x, r: g / conj(x + 1),
+    edges="positive",
     oracle=each(math.log1p, lambda z: cmath.log(1 + z)),
     doc="log(1 + x), accurate near 0.",
     example="tenora.log1p(tenora.tensor([0.0, 1e-9]))",
@@ -151,6 +152,7 @@ sin = op(
     family=UNARY_FUNCTION,
     dtypes=COMPLEX_FUNCTION_INPUTS,
     vjp=lambda g, x, r: g * conj(ops.cos(x)),
+    edges="finite",
     oracle=each(math.sin, cmath.sin),
     doc="Sine of an angle in radians.",
     example="tenora.sin(tenora.tensor([0.0, 1.0]))",
@@ -164,6 +166,7 @@ cos = op(
     family=UNARY_FUNCTION,
     dtypes=COMPLEX_FUNCTION_INPUTS,
     vjp=lambda g, x, r: -g * conj(ops.sin(x)),
+    edges="finite",
     oracle=each(math.cos, cmath.cos),
     doc="Cosine of an angle in radians.",
     example="tenora.cos(tenora.tensor([0.0, 1.0]))",
@@ -179,6 +182,7 @@ tan = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: complex_branches.tan(x) if is_complex(x) else ops.sin(x) / ops.cos(x),
     vjp=lambda g, x, r: g * conj(r * r + 1),
+    edges="finite",
     oracle=each(math.tan, cmath.tan),
     doc="Tangent of an angle in radians.",
     example="tenora.tan(tenora.tensor([0.0, 1.0]))",
@@ -193,6 +197,7 @@ sinh = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: complex_branches.sinh(x) if is_complex(x) else (ops.expm1(x) - ops.expm1(-x)) * 0.5,
     vjp=lambda g, x, r: g * conj(ops.cosh(x)),
+    edges="finite",
     oracle=each(math.sinh, cmath.sinh),
     doc="Hyperbolic sine, (e^x - e^-x) / 2.",
     example="tenora.sinh(tenora.tensor([0.0, 1.0]))",
