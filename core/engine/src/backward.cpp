@@ -149,7 +149,7 @@ std::vector<TensorRef> run_backward(const BackwardRequest& r) {
     }
     add_captures(task, r);
     plan(task);
-    task.plain = task.scratch && !task.multi && !task.selective && !task.create_graph && !task.anomaly;
+    task.plain = task.scratch && !task.streams && !task.selective && !task.create_graph && !task.anomaly;
     run(task, grads);
     return collect(task, r);
 }

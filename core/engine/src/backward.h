@@ -44,6 +44,7 @@ struct GraphTask {
     bool plain = false;      // so, one thread, all gradients, nothing recorded or watched: see run_simple()
     bool selective = false;  // only towards `captures`
     bool accumulate = true;  // captured gradients go into .grad
+    bool streams = false;    // some node's device has streams: gradients are put in order between them
     bool multi =
         false;  // some node runs in a worker: `lock` guards counters, buffers, ready, outstanding, error
     uint64_t id = 0;
@@ -107,6 +108,8 @@ void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from);
 void run(GraphTask& task,
          std::span<TensorRef> root_gradients);    // until nothing is left; throws the first error
 void run_node_guarded(GraphTask& task, Node* n);  // errors land in the task
+Stream* stream_of(Node* n);                       // that recorded it; null in host order
+void caller_waits(GraphTask& task, Node* n);      // its stream, for a gradient that is handed out
 
 // backward_node.cpp
 void run_node(GraphTask& task, Node* n);

@@ -303,8 +303,10 @@ void run_pre_hooks(GraphTask& task, Node* n, NodeSide& s, std::span<TensorRef> g
         }
     }
     for (auto& o : s.outputs)
-        if (o.retains && o.output_nr < grads.size() && grads[o.output_nr])
+        if (o.retains && o.output_nr < grads.size() && grads[o.output_nr]) {
+            caller_waits(task, n);
             keep_gradient(task, o, grads[o.output_nr]);
+        }
     if (s.pre_hooks && hooks().run_node_hooks) run_node_hooks(task, n, s, NodeHookKind::Pre, {}, grads);
 }
 
@@ -338,8 +340,10 @@ void run_node(GraphTask& task, Node* n) {
     use_backend_of(task, n);
     NodeSide* s = n->side.load(std::memory_order_acquire);
     if (s) run_pre_hooks(task, n, *s, grads.span());
-    if (marks & kCaptured) [[unlikely]]
+    if (marks & kCaptured) [[unlikely]] {
+        caller_waits(task, n);
         for (size_t i = 0; i < n->n_out; ++i) capture(task, n, uint32_t(i), grads[i]);
+    }
     if (task.selective && !(marks & kNeeded)) return;
 
     bool defined = n->is_python();

@@ -90,8 +90,14 @@ class Planner {
         if (*s.marks & kSeen) return nullptr;
         *s.marks |= kSeen;
         Node* n = e.node();
-        if (n && n->device.space != 0 && runs_in_worker(task_, n->device)) task_.multi = true;
+        if (n && n->device.space != 0) note_streams(n->device);
         return n;
+    }
+
+    void note_streams(Device device) {
+        if (space(device).host_order()) return;
+        task_.streams = true;
+        if (runs_in_worker(task_, device)) task_.multi = true;
     }
 
     // Counts an edge; opens its node when it is new.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "backward.h"
+#include "streams.h"
 #include "tape_internal.h"
 #include "tenora/hooks.h"
 #include "tenora/ring.h"
@@ -23,25 +24,27 @@ uint64_t now_us() {
     return uint64_t(std::chrono::duration_cast<std::chrono::microseconds>(t).count());
 }
 
-Stream* stream_of(Node* n) {
-    NodeSide* s = n->side.load(std::memory_order_acquire);
-    return s ? static_cast<Stream*>(s->stream) : nullptr;
-}
-
-// The consumer's stream waits for what the producer's stream has been given.
-void order_streams(Stream* producer, Stream* consumer) {
-    if (!producer || !consumer || producer == consumer) return;
-    EventRef event = new_event(producer->device, false);
-    record(event.get(), producer);
-    wait(consumer, event.get());
-}
-
 Stream* callers_stream(GraphTask& task, Device device) {
     auto* s = static_cast<Stream*>(task.modes.stream[device.space]);
     return s && s->device == device ? s : default_stream(device);
 }
 
+// Where a gradient on `device` is used next: by the node that takes it, or by the caller.
+Stream* taking_stream(GraphTask& task, const Edge& edge, Device device) {
+    Stream* s = edge.node() ? stream_of(edge.node()) : nullptr;
+    return s && s->device == device ? s : callers_stream(task, device);
+}
+
 }  // namespace
+
+Stream* stream_of(Node* n) {
+    NodeSide* s = n->side.load(std::memory_order_acquire);
+    return s ? static_cast<Stream*>(s->stream) : nullptr;
+}
+
+void caller_waits(GraphTask& task, Node* n) {
+    if (Stream* s = task.streams ? stream_of(n) : nullptr) wait(callers_stream(task, s->device), s);
+}
 
 void GilRelease::release() {
     if (released) return;
@@ -103,12 +106,16 @@ inline bool store(GraphTask& task, const Edge& edge, TensorRef&& grad, TensorRef
 void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from) {
     TensorRef complete;
     bool leaf_done;
+    Stream* next = nullptr;
+    if (task.streams && grad && !space(grad->device).host_order()) {
+        next = taking_stream(task, edge, grad->device);
+        Stream* last = from ? stream_of(from) : nullptr;
+        wait(next, last ? last : callers_stream(task, grad->device));
+    }
+    StreamScope scope(next);  // gradients are added up on the stream that uses their sum
     if (!task.multi) {
         leaf_done = store(task, edge, std::move(grad), &complete);
     } else {
-        if (from && grad && !space(grad->device).host_order())
-            order_streams(stream_of(from),
-                          edge.node() ? stream_of(edge.node()) : callers_stream(task, grad->device));
         std::lock_guard guard(task.lock);
         leaf_done = store(task, edge, std::move(grad), &complete);
     }
@@ -117,6 +124,7 @@ void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from) {
 
 void run_node_guarded(GraphTask& task, Node* n) {
     try {
+        StreamScope scope(task.streams ? stream_of(n) : nullptr);
         try {
             if (!task.failed.load(std::memory_order_relaxed)) run_node(task, n);
         } catch (Error& error) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "backward.h"
 #include "tenora/stream.h"
@@ -52,6 +53,7 @@ class Worker {
         for (;;) {
             Item item = pop();
             work(*item.task, item.node);
+            drop_streams(modes());
             std::lock_guard guard(item.task->lock);
             --item.task->outstanding;
             item.task->changed.notify_all();  // under the lock: the task may end as soon as it is free
@@ -61,13 +63,18 @@ class Worker {
     static void work(GraphTask& task, Node* n) {
         Modes& m = modes();
         m = task.modes;
+        for (void* s : m.stream)  // each thread owns the streams that are current in it
+            if (s) static_cast<Stream*>(s)->retain();
         m.holds_gil = false;
         m.saved_hooks = false;  // they belong to the caller's thread
         m.grad = task.create_graph;
         m.in_backward = true;
-        NodeSide* s = n->side.load(std::memory_order_acquire);
-        if (s && s->stream) set_current_stream(n->device, static_cast<Stream*>(s->stream));
         run_node_guarded(task, n);
+    }
+
+    static void drop_streams(Modes& m) {
+        for (void*& s : m.stream)
+            if (void* owned = std::exchange(s, nullptr)) static_cast<Stream*>(owned)->release();
     }
 
     std::mutex lock_;

@@ -39,7 +39,7 @@ Table& table() {
 void refuse_host_order(Device device, const char* what) {
     if (!space(device).host_order()) return;
     fail(ErrorKind::Runtime, "device", what,
-         "device " + to_string(device) + " works in host order: got a request for a " + what +
+         "device " + to_string(device) + " works in host order: got a request for one" +
              ", expected a device with streams. Leave it out: work is finished when a call returns.");
 }
 
@@ -182,6 +182,18 @@ StreamRef set_current_stream(Device device, Stream* stream) {
     return previous;
 }
 
+StreamScope::StreamScope(Stream* stream) : stream_(stream) {
+    if (!stream) return;
+    index_ = modes().device_index[stream->device.space];
+    before_ = set_current_stream(stream->device, stream);
+}
+
+StreamScope::~StreamScope() {
+    if (!stream_) return;
+    set_current_stream(before_ ? before_->device : stream_->device, before_.get());
+    modes().device_index[stream_->device.space] = index_;
+}
+
 void synchronize(Stream* stream) {
     if (!stream) return;
     Waiting waiting("synchronize stream", stream);
@@ -257,6 +269,13 @@ void wait(Stream* stream, Event* event) {
     check_status(f.stream_wait_event(f.state, stream->device.index, stream->handle, event->handle),
                  stream->device, "wait_event", "stream_wait_event");
     event->involved.fetch_or(uint64_t{1} << stream->slot, std::memory_order_relaxed);
+}
+
+void wait(Stream* stream, Stream* earlier) {
+    if (!stream || !earlier || stream == earlier) return;
+    EventRef event = new_event(earlier->device, false);
+    record(event.get(), earlier);
+    wait(stream, event.get());
 }
 
 void synchronize(Event* event) {

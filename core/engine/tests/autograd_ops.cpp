@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "tenora/program.h"
 
@@ -315,15 +316,28 @@ void register_ops() {
     }
 }
 
+struct Row {
+    const char* op;
+    tnr_kernel_fn run;
+    uint32_t flags;
+};
+
+std::mutex launched_mutex;
+std::vector<Launched> launched;  // launched_mutex
+
+int32_t noted(const tnr_call* call) {
+    auto* row = static_cast<const Row*>(call->state);
+    if (call->stream) {
+        std::lock_guard lock(launched_mutex);
+        launched.push_back({row->op, call->stream});
+    }
+    return row->run(call);
+}
+
 void register_kernels(BackendId backend) {
-    struct Row {
-        const char* op;
-        tnr_kernel_fn run;
-        uint32_t flags;
-    };
     constexpr uint32_t kStrided = TNR_KERNEL_STRIDED | TNR_KERNEL_STRIDED_OUT | TNR_KERNEL_NEGATIVE_STRIDES;
     constexpr uint32_t kPoint = kStrided | TNR_KERNEL_INPLACE;
-    const Row rows[] = {
+    static const Row rows[] = {
         {"copy", unary<same_value>, kStrided},
         {"fill", fill_kernel, kStrided},
         {"add", binary<plus>, kPoint},
@@ -340,7 +354,8 @@ void register_kernels(BackendId backend) {
     };
     for (const Row& row : rows) {
         KernelEntry entry;
-        entry.run = row.run;
+        entry.run = noted;
+        entry.state = const_cast<Row*>(&row);
         entry.flags = row.flags;
         entry.dtypes = TNR_MASK(TNR_F64) | TNR_MASK(TNR_BOOL);
         register_kernel(backend, row.op, entry);
@@ -419,6 +434,11 @@ void set_up() {
         register_kernels(lazy);
         set_default_backend(lazy_space, lazy);
     });
+}
+
+std::vector<Launched> take_launched() {
+    std::lock_guard lock(launched_mutex);
+    return std::exchange(launched, {});
 }
 
 Device lazy_device() { return {lazy_space, 0}; }

@@ -22,6 +22,12 @@ using tenora::TensorRef;
 void set_up();  // once; safe to call again
 tenora::Device lazy_device();
 
+struct Launched {  // a kernel of the lazy device
+    const char* op;
+    void* stream;
+};
+std::vector<Launched> take_launched();  // since the last call, in order
+
 TensorRef tensor(std::initializer_list<double> values, std::initializer_list<int64_t> shape,
                  bool requires_grad = false, tenora::Device device = {});
 TensorRef vec(std::initializer_list<double> values, bool requires_grad = false, tenora::Device device = {});

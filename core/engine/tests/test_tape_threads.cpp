@@ -1,10 +1,13 @@
 // Size and threads: long tapes without recursion, several backwards at once, re-entrant ones, workers,
 // errors, the collector's walk.
+#include <algorithm>
+#include <string_view>
 #include <thread>
 
 #include "autograd_ops.h"
 #include "check.h"
 #include "tenora/gc_walk.h"
+#include "tenora/stream.h"
 
 using namespace tenora;
 using namespace autograd_test;
@@ -207,6 +210,40 @@ TEST(nodes_of_an_asynchronous_device_run_in_a_worker) {
         CHECK(grad(x.get()) == (Doubles{12 * 41, 27 * 41}));
     }
     hooks().run_hooks = nullptr;
+    CHECK(base.holds());
+}
+
+namespace {
+
+bool ran_on(const std::vector<Launched>& log, std::string_view op, const Stream* stream) {
+    return std::ranges::any_of(log,
+                               [&](const Launched& l) { return l.op == op && l.stream == stream->handle; });
+}
+
+}  // namespace
+
+TEST(backward_runs_on_the_forwards_streams_and_adds_up_on_the_callers) {
+    set_up();
+    Baseline base;
+    {
+        StreamRef side = new_stream(lazy_device(), 0), caller = new_stream(lazy_device(), 0);
+        TensorRef x = vec({2, 3}, true, lazy_device());
+        StreamRef before = set_current_stream(lazy_device(), side.get());
+        TensorRef h = exp(x.get());
+        set_current_stream(lazy_device(), caller.get());
+        TensorRef y = sum(mul(h.get(), x.get()).get());
+        uint32_t count = caller->count.load();
+        backward(y.get(), true);
+        take_launched();
+        backward(y.get(), true);
+        std::vector<Launched> log = take_launched();
+        CHECK(ran_on(log, "mul", side.get()));    // of exp, recorded there
+        CHECK(ran_on(log, "add", caller.get()));  // into x.grad
+        CHECK(!ran_on(log, "add", side.get()));
+        CHECK_EQ(caller->count.load(), count);  // workers keep their own count of what is current in them
+        CHECK(current_stream(lazy_device()) == caller.get());
+        set_current_stream(lazy_device(), before.get());
+    }
     CHECK(base.holds());
 }
 

@@ -48,6 +48,7 @@ using EventRef = Ref<Event>;
 EventRef new_event(Device device, bool timing);
 void record(Event* event, Stream* stream);
 void wait(Stream* stream, Event* event);
+void wait(Stream* stream, Stream* earlier);  // for what `earlier` was given so far
 void synchronize(Event* event);
 bool query(Event* event);
 double elapsed_ms(Event* begin, Event* end);
