@@ -142,6 +142,12 @@ StreamRef set_current(const py::object& stream, const py::object& device) {
     return set_current_stream(s->device, s.get());
 }
 
+EventRef record_event(Stream& s, const py::object& event) {
+    EventRef made = event.is_none() ? new_event(s.device, false) : event.cast<EventRef>();
+    record(made.get(), &s);
+    return made;
+}
+
 void add_streams(py::module_& m) {
     using py::arg;
     py::class_<Stream, StreamRef>(m, "Stream", "A queue of work on a device.")
@@ -156,7 +162,11 @@ void add_streams(py::module_& m) {
                  synchronize(&s);
              })
         .def("query", [](Stream& s) { return query(&s); })
-        .def("wait_event", [](Stream& s, Event& e) { wait(&s, &e); }, arg("event"));
+        .def(
+            "wait_event", [](Stream& s, Event& e) { wait(&s, &e); }, arg("event"))
+        .def(
+            "wait_stream", [](Stream& s, Stream& earlier) { wait(&s, &earlier); }, arg("stream"))
+        .def("record_event", record_event, arg("event") = py::none());
     py::class_<Event, EventRef>(m, "Event", "A point in a stream.")
         .def(py::init(
                  [](const py::object& device, bool timing) { return new_event(device_of(device), timing); }),
@@ -180,7 +190,7 @@ void add_streams(py::module_& m) {
                  synchronize(&e);
              })
         .def("query", [](Event& e) { return query(&e); })
-        .def("elapsed_ms", [](Event& a, Event& b) { return elapsed_ms(&a, &b); }, arg("end"));
+        .def("elapsed_time", [](Event& a, Event& b) { return elapsed_ms(&a, &b); }, arg("end"));
 }
 
 void add_stream_functions(py::module_& m) {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
 import tenora_dispatch
 import tenora_engine
-from tenora_engine import Event, Stream
 
 from .lazy_names import refused
 
@@ -20,9 +21,6 @@ class Accelerator(ModuleType):
     >>> tenora.cuda.is_available() in (True, False)
     True
     """
-
-    Stream = Stream
-    Event = Event
 
     def __init__(self, device_type: str) -> None:
         super().__init__(f"tenora.{device_type}", f"Devices of type {device_type!r}.")
@@ -46,8 +44,10 @@ class Accelerator(ModuleType):
         return tenora_dispatch.device_count(self.device_type)
 
     def _device(self, device: Any) -> Any:
-        if device is None or isinstance(device, int):
-            return tenora_engine.device(f"{self.device_type}:{device or 0}")
+        if device is None:
+            device = tenora_engine.current_device_index(self.device_type)
+        if isinstance(device, int):
+            return tenora_engine.device(f"{self.device_type}:{device}")
         return tenora_engine.device(device)
 
     def synchronize(self, device: Any = None) -> None:
@@ -65,6 +65,95 @@ class Accelerator(ModuleType):
         >>> Accelerator("cpu").current_stream()
         """
         return tenora_engine.current_stream(self._device(device))
+
+    def Stream(self, device: Any = None, priority: int = 0) -> tenora_engine.Stream:
+        """A new queue of work on a device: what is submitted to it runs in order, beside the work of other streams.
+
+        It has `wait_stream(other)`, `wait_event(event)`, `record_event(event=None)`, `query()` and `synchronize()`.
+        RuntimeError on a device that works in the order of the host, where there is nothing to wait for.
+
+        >>> try:
+        ...     Accelerator("cpu").Stream()
+        ... except RuntimeError as error:
+        ...     print(str(error)[:39])
+        [stream] device cpu works in host order
+        """
+        return tenora_engine.Stream(self._device(device), priority)
+
+    def Event(self, enable_timing: bool = False, device: Any = None) -> tenora_engine.Event:
+        """A point in a stream: `record(stream=None)`, then `wait(stream=None)`, `query()`, `synchronize()`.
+
+        With `enable_timing` on both, `begin.elapsed_time(end)` is the time between two recorded events in milliseconds.
+        RuntimeError on a device that works in the order of the host.
+
+        >>> try:
+        ...     Accelerator("cpu").Event()
+        ... except RuntimeError as error:
+        ...     print(str(error)[:38])
+        [event] device cpu works in host order
+        """
+        return tenora_engine.Event(self._device(device), enable_timing)
+
+    @contextlib.contextmanager
+    def stream(self, stream: tenora_engine.Stream | None) -> Iterator[tenora_engine.Stream | None]:
+        """Submits what this thread does in the block to `stream`; None changes nothing.
+
+        Nothing waits at the borders: let the streams wait for each other where one uses what the other makes.
+
+        >>> with Accelerator("cpu").stream(None) as used:
+        ...     used is None
+        True
+        """
+        if stream is None:
+            yield None
+            return
+        index = tenora_engine.current_device_index(self.device_type)
+        previous = tenora_engine.set_current_stream(stream)
+        try:
+            yield stream
+        finally:
+            tenora_engine.set_current_stream(previous, stream.device)
+            tenora_engine.set_current_device_index(self._device(index))
+
+    def set_stream(self, stream: tenora_engine.Stream | None) -> None:
+        """Submits what this thread does from now on to `stream`; None changes nothing.
+
+        >>> cpu = Accelerator("cpu")
+        >>> cpu.set_stream(cpu.current_stream())
+        """
+        if stream is not None:
+            tenora_engine.set_current_stream(stream)
+
+    def current_device(self) -> int:
+        """The index of the device that this thread means when it names none.
+
+        >>> Accelerator("cpu").current_device()
+        0
+        """
+        return tenora_engine.current_device_index(self.device_type)
+
+    def set_device(self, device: Any) -> None:
+        """Makes a device, or the device of that index, the one that this thread means when it names none.
+
+        >>> Accelerator("cpu").set_device(0)
+        """
+        tenora_engine.set_current_device_index(self._device(device))
+
+    @contextlib.contextmanager
+    def device(self, device: Any) -> Iterator[None]:
+        """`set_device` for a block.
+
+        >>> cpu = Accelerator("cpu")
+        >>> with cpu.device(0):
+        ...     cpu.current_device()
+        0
+        """
+        index = self.current_device()
+        self.set_device(device)
+        try:
+            yield
+        finally:
+            self.set_device(index)
 
     def memory_stats(self, device: Any = None) -> dict[str, int]:
         """Counters of the caching allocator, in bytes and calls.
