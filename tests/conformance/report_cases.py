@@ -18,11 +18,11 @@ from tenora_dispatch.attestation import package_digest
 NAME = "reference"
 SHA = "sha256:" + "0" * 64
 CASES = [
-    Case("loading", "-", "-", "0:loading", Level.L0, "loading"),
+    Case("@loading", "-", "-", "0:loading", Level.L0, "loading"),
     *(Case("add", dtype, "strided", str(k), Level.L1) for dtype in ("float32", "int64") for k in range(3)),
     *(Case("relu", dtype, "contiguous", "0", Level.L2) for dtype in ("float32", "int64", "bool")),
     Case("relu", "float32", "contiguous", "0:gradient", Level.L3, "gradient"),
-    Case("training", "float32", "-", "mlp:training", Level.L3, "training"),
+    Case("@train", "float32", "-", "mlp:training", Level.L3, "training"),
 ]
 Change = Callable[[Run], Any]
 

@@ -25,7 +25,7 @@ def test_a_sound_run_meets_its_level(tmp_path: Path) -> None:
         "L3": 2,
     }
     assert report["provenance"] == {"reference": {"add": 24}}
-    assert report["results"][0] == ["add/float32/strided/0", "values", "PASS", 1, 0.25, 1.0]
+    assert report["results"][2] == ["add/float32/strided/0", "values", "PASS", 1, 0.25, 1.0]
     assert report["left_out"] == {"capability x": 2} and report["run"]["seeds"] == {"properties": 7}
     assert build.load(tmp_path) == report
 
@@ -134,12 +134,12 @@ def test_failures_are_told_in_full_for_a_few_and_named_for_all(tmp_path: Path) -
 def test_a_failure_comes_with_a_program_that_repeats_it(tmp_path: Path) -> None:
     run = sound_run()
     fail(run, "relu/float32/contiguous/0")
-    fail(run, "training/float32/-/mlp:training")
+    fail(run, "@train/float32/-/mlp:training")
     failures = built(tmp_path, run)["failures"]
     done = run_python("-c", failures["relu/float32/contiguous/0"]["program"], path=tmp_path, cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("tensor("), done.stderr
-    script = failures["training/float32/-/mlp:training"]["program"]
-    assert script.endswith("run_alone('reference', 'training/float32/-/mlp:training')\n")
+    script = failures["@train/float32/-/mlp:training"]["program"]
+    assert script.endswith("run_alone('reference', '@train/float32/-/mlp:training')\n")
 
 
 def test_numbers_that_json_lacks(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_the_badge_says_the_level(tmp_path: Path) -> None:
     built(tmp_path, run)
     badge = json.loads((tmp_path / "badge.json").read_text())
     assert badge == {"schemaVersion": 1, "label": "tenora 1.0", "message": "L3", "color": "green"}
-    fail(run, "loading/-/-/0:loading")
+    fail(run, "@loading/-/-/0:loading")
     built(tmp_path, run)
     badge = json.loads((tmp_path / "badge.json").read_text())
     assert (badge["message"], badge["color"]) == ("not met", "red")

@@ -66,7 +66,7 @@ def test_the_table_has_a_column_for_each_report(before: dict[str, Any], tmp_path
     text = matrix_text([before, built(tmp_path / "b", run)])
     assert "| op | reference (cpu) | other (rock:0) |" in text
     assert "| `relu` | **2 of 4 fail** | 3 / 4 |" in text and "| `add` | 2 / 6 | 2 / 6 |" in text
-    assert "`loading`" not in text
+    assert "`@loading`" not in text and "`@train`" not in text
     row = next(line for line in text.splitlines() if line.startswith("| reference"))
     assert "| L1 |" in row and "| 2026-11-30 | 12 | 10 | 2 | 0 |" in row
 

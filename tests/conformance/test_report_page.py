@@ -98,7 +98,7 @@ def test_the_statuses_filter(page: Callable[..., Any]) -> None:
 @pytest.mark.parametrize(
     ("filters", "cases"),
     [
-        ({"level": "L3"}, ["relu/float32/contiguous/0:gradient", "training/float32/-/mlp:training"]),
+        ({"level": "L3"}, ["@train/float32/-/mlp:training", "relu/float32/contiguous/0:gradient"]),
         ({"check": "gradient"}, ["relu/float32/contiguous/0:gradient"]),
         ({"op": "relu", "dtype": "bool"}, ["relu/bool/contiguous/0"]),
         ({"text": "sigsegv"}, ["add/int64/strided/2"]),
@@ -133,9 +133,9 @@ def test_the_table_of_ops_and_dtypes(page: Callable[..., Any]) -> None:
     rows = {row.split()[0]: row for row in texts(table, "tbody tr")}
     assert header == ["op", "-", "bool", "float32", "int64"] and set(rows) == {
         "add",
-        "loading",
+        "@loading",
         "relu",
-        "training",
+        "@train",
     }
     assert rows["add"] == "add 3 1 of 3"
     cell = here.find_element("css selector", "#matrix td[data-op='add'][data-dtype='int64']")

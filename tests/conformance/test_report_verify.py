@@ -102,7 +102,7 @@ def invent(report: Report) -> None:
         ),
         (drop("relu/bool/contiguous/0"), "planned case without a result: relu/bool/contiguous/0"),
         (invent, "result of no planned case: relu/int8/contiguous/0"),
-        (lambda r: r["results"][0].__setitem__(3, 2), "result at another level than the plan's: add/float32"),
+        (lambda r: r["results"][2].__setitem__(3, 2), "result at another level than the plan's: add/float32"),
         (lambda r: r["left_out"].update({"capability y": 1}), "what was left out is not the plan's"),
         (lambda r: r["levels"].update(L4=r["levels"]["L3"]), "level that was not asked for: L4"),
         (lambda r: r.update(met="L4"), "the level met is wrong: got L4, expected L3"),
@@ -135,7 +135,7 @@ def test_the_same_forgery_without_a_change_is_sound(tmp_path: Path) -> None:
 
 def test_fewer_results_than_planned_are_named_five_at_a_time(tmp_path: Path) -> None:
     run = sound_run()
-    run.results = [result_of(run, "loading/-/-/0:loading")]
+    run.results = [result_of(run, "@loading/-/-/0:loading")]
     built(tmp_path, run)
     missing = [problem for problem in verify(tmp_path).problems if "planned case without" in problem]
     assert len(missing) == 6 and missing[-1] == "planned case without a result: 6 more"

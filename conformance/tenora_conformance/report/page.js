@@ -250,7 +250,7 @@ function matrixRow(op, dtypes, counts, bad) {
   const base = numberOf("op", op) * words.dtype.length;
   const row = make("tr");
   let any = false;
-  row.append(make("th", op));
+  row.append(make("th", op, { title: op }));
   for (const dtype of dtypes) {
     const cell = base + numberOf("dtype", dtype);
     const td = make("td", "", { class: "none" });
