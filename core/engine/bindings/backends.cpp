@@ -187,6 +187,9 @@ void add_backends(PyObject* module) {
     m.def("set_override_backend", set_override, arg("space"), arg("name"));
     m.def("set_fallback", set_fallback, arg("mode"));
     m.def("set_no_hidden_copies", set_no_hidden_copies, arg("on"));
+    m.def(
+        "guard_backend", [](const std::string& name, bool on) { guard_backend(backend_id(name), on); },
+        arg("name"), arg("on"));
     m.def("fallbacks", fallbacks);
     m.def("reset_fallbacks", reset_fallback_counts);
     m.def("explain", explain_binding, arg("op"), arg("device") = py::none(), arg("dtype") = py::none());

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <optional>
 
+#include "guard.h"
 #include "internal.h"
 #include "tenora/hooks.h"
 
@@ -84,6 +85,24 @@ void check_op(BackendId id, Op& op) {
         refuse_kernel(id, s.name, "op has no shape rule. Give its record rules first.");
 }
 
+int guards[kMaxBackends];  // how many are on; under registry_mutex
+
+// What the table holds for a kernel; under registry_mutex.
+void put_kernel(Op& op, BackendId id, const KernelEntry* entry) {
+    op.kernels[id].store(guards[id] ? guarded_entry(op, id, entry) : entry, std::memory_order_release);
+}
+
+// The guard finds a device's space by its DLPack type.
+void check_guardable(BackendId id) {
+    for (uint8_t a : backends[id].spaces)
+        for (uint8_t b : backends[id].spaces)
+            if (a < b && space(a).functions.dlpack_type == space(b).functions.dlpack_type)
+                fail(ErrorKind::Value, "backend", "guard",
+                     text("backend cannot be guarded: got ", backends[id].name, ", whose devices ",
+                          space(a).name, " and ", space(b).name,
+                          " have one DLPack type, expected different ones. Judge it on one of them."));
+}
+
 // Kernels whose op is only announced wait here until it is registered; under registry_mutex.
 struct WaitingKernel {
     BackendId backend;
@@ -152,7 +171,7 @@ std::vector<std::string> backend_names() {
 void attach_waiting_kernels(Op& op) {
     std::erase_if(waiting, [&op](const WaitingKernel& w) {
         if (w.op != op.spec.name) return false;
-        op.kernels[w.backend].store(w.entry, std::memory_order_release);
+        put_kernel(op, w.backend, w.entry);
         return true;
     });
 }
@@ -178,10 +197,25 @@ void register_kernel(BackendId id, std::string_view name, const KernelEntry& ent
                       "kernel exists already: got a second one, expected one per op. Remove one of them.");
     auto* kept = new KernelEntry(entry);
     if (op)
-        op->kernels[id].store(kept, std::memory_order_release);
+        put_kernel(*op, id, kept);
     else
         waiting.push_back({id, std::string(name), kept});
     if (entry.python) backends[id].python.store(true, std::memory_order_relaxed);
+}
+
+void guard_backend(BackendId id, bool on) {
+    std::lock_guard lock(registry_mutex);
+    if (on) check_guardable(id);
+    if (!on && !guards[id])
+        fail(ErrorKind::Value, "backend", "guard",
+             text("guard is not on: got ", backends[id].name,
+                  ", expected a backend that is guarded. End each guard once."));
+    guards[id] += on ? 1 : -1;
+    for (int i = 0, n = op_count(); i < n; ++i) {
+        Op& each = op(OpId(i));
+        if (const KernelEntry* entry = plain_entry(each.kernels[id].load(std::memory_order_relaxed)))
+            put_kernel(each, id, entry);
+    }
 }
 
 void set_default_backend(uint8_t space_id, BackendId id) {

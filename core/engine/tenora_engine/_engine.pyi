@@ -376,6 +376,9 @@ def register_kernel(
     flags: int = 0,
     supports: Callable[..., builtins.bool | str] | None = None,
 ) -> None: ...
+def guard_backend(name: str, on: builtins.bool) -> None:
+    """Puts guarded kernels into the table for a loaded backend, or the plain ones back; `tenora.debug.guard`."""
+
 def load_native_backend(
     path: str, expected_name: str = "", options: Mapping[str, str] = ...
 ) -> dict[str, Any]: ...

@@ -115,7 +115,7 @@ tensor_memory.install()
 layouts.install()
 _install_finder()
 
-_LAZY = ("fft", "func", "linalg", "return_types", "serialization", "signal", "special", "utils")
+_LAZY = ("debug", "fft", "func", "linalg", "return_types", "serialization", "signal", "special", "utils")
 _WINDOWS = ("bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window")
 _SAVING = ("load", "save")
 _SEEING = ("summary",)

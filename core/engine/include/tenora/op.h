@@ -187,6 +187,8 @@ int backend_count();
 std::vector<std::string> backend_names();
 std::vector<std::string> kernel_names(BackendId backend);  // the ops it has kernels for
 void register_kernel(BackendId backend, std::string_view op, const KernelEntry& entry);  // validates, throws
+// Every kernel of a backend runs guarded until the guard ends, those registered meanwhile too; guards nest.
+void guard_backend(BackendId backend, bool on);
 inline const KernelEntry* kernel_entry(const Op& o, BackendId backend) {  // null: the backend has none
     const Op& owner = o.kernel_op == o.id ? o : op(o.kernel_op);
     return owner.kernels[backend].load(std::memory_order_acquire);
