@@ -9,9 +9,9 @@ from conftest import run_python
 from report_cases import SHA, built, fail, header, result_of, sound_run
 
 from tenora_conformance.header import Header, joined
-from tenora_conformance.model import Level, Status
-from tenora_conformance.report import build, schema, summary
-from tenora_conformance.report.read import RESULTS, read_run, write_run
+from tenora_conformance.model import Level, Result, Status
+from tenora_conformance.report import build, failures, schema, summary
+from tenora_conformance.report.read import RESULTS, Run, read_run, write_run
 from tenora_dispatch import ArgumentValueError
 
 
@@ -116,29 +116,45 @@ def test_a_run_that_was_killed_is_read_up_to_there(tmp_path: Path) -> None:
         read_run(tmp_path)
 
 
-def test_failures_are_told_in_full_for_a_few_and_named_for_all(tmp_path: Path) -> None:
-    run = sound_run()
-    pattern = result_of(run, "add/int64/strided/0")
-    for number in range(20):
-        run.results.append(type(pattern)(f"sub/int64/strided/{number}", 1, "values", Status.PASS))
-        detail = fail(run, f"sub/int64/strided/{number}").detail
+def fail_many(run: Run, op: str, count: int) -> None:
+    """Adds failing cases of an op, each with a result of 5,000 characters and a message of 1,000."""
+    for number in range(count):
+        run.results.append(Result(f"{op}/int64/strided/{number}", 1, "values", Status.PASS))
+        detail = fail(run, f"{op}/int64/strided/{number}", message="m" * 1000).detail
         assert detail is not None
         detail.got = "x" * 5000
+
+
+def test_failures_are_told_in_full_for_a_few_and_named_for_all(tmp_path: Path) -> None:
+    run = sound_run()
+    fail_many(run, "sub", 20)
     report = built(tmp_path, run)
-    assert len(report["failures"]) == 20 and report["details_left_out"] == 20 - build.IN_FULL
+    assert len(report["failures"]) == 20 and report["details_left_out"] == 20 - failures.IN_FULL
     told = report["failures"]["sub/int64/strided/0"]
     assert told["inputs"] == ["[1.0, 3.0]"] and told["got"].endswith("(3000 more characters)")
-    assert report["failures"]["sub/int64/strided/9"] == {"message": told["message"]}
+    assert told["message"] == "m" * 1000
+    last = report["failures"]["sub/int64/strided/9"]
+    assert last == {"message": "m" * failures.LONGEST_MESSAGE + " ... (600 more characters)"}
+
+
+def test_each_op_has_its_turn_where_all_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(failures, "MOST", 7)
+    run = sound_run()
+    for op in ("abs", "exp", "log"):
+        fail_many(run, op, 4)
+    found = built(tmp_path, run)["failures"]
+    in_full = [case for case, told in found.items() if "got" in told]
+    assert [case.split("/")[0] for case in in_full] == ["abs"] * 3 + ["exp"] * 2 + ["log"] * 2
 
 
 def test_a_failure_comes_with_a_program_that_repeats_it(tmp_path: Path) -> None:
     run = sound_run()
     fail(run, "relu/float32/contiguous/0")
     fail(run, "@train/float32/-/mlp:training")
-    failures = built(tmp_path, run)["failures"]
-    done = run_python("-c", failures["relu/float32/contiguous/0"]["program"], path=tmp_path, cwd=tmp_path)
+    found = built(tmp_path, run)["failures"]
+    done = run_python("-c", found["relu/float32/contiguous/0"]["program"], path=tmp_path, cwd=tmp_path)
     assert done.returncode == 0 and done.stdout.startswith("tensor("), done.stderr
-    script = failures["@train/float32/-/mlp:training"]["program"]
+    script = found["@train/float32/-/mlp:training"]["program"]
     assert script.endswith("run_alone('reference', '@train/float32/-/mlp:training')\n")
 
 

@@ -14,24 +14,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tenora_conformance.header import Header
 from tenora_conformance.model import Result
 from tenora_conformance.report import schema, summary
 from tenora_conformance.report.badge import badge_text
+from tenora_conformance.report.failures import failures_of
 from tenora_conformance.report.html import page_text
 from tenora_conformance.report.junit import junit_text
 from tenora_conformance.report.markdown import markdown_text
 from tenora_conformance.report.read import Run, read_run
-from tenora_conformance.run.reproduce import case_of, reproduction
 from tenora_dispatch import ArgumentValueError
 
 SCHEMA = 1
 REPORT = "report.json"
 COLUMNS = ["case", "check", "status", "level", "worst", "milliseconds"]
-#: Failures shown in full for an op and a kind of check; thousands of cases may fail alike, and `results.jsonl` has all.
-IN_FULL = 5
-#: Characters of one text of a failure.
-LONGEST = 2000
 #: The files that are made of the results themselves.
 RESULT_FILES = {"junit.xml": junit_text}
 
@@ -67,7 +62,7 @@ def report_of(run: Run) -> Report:
     header = run.header
     results = sorted(run.results, key=lambda result: result.case)
     levels = summary.levels_of(run)
-    failures, left_out = _failures(results, header)
+    failures, left_out = failures_of(results, header)
     own = next(each for each in header.distributions if each["package"])
     report: Report = {
         "schema": SCHEMA,
@@ -177,43 +172,3 @@ def _row(result: Result) -> list[Any]:
         worst = "inf"
     milliseconds = round(result.seconds * 1000, 2)
     return [result.case, result.check, result.status.value, result.level, worst, milliseconds]
-
-
-def _failures(results: Iterable[Result], header: Header) -> tuple[dict[str, Any], int]:
-    """What to show of each case that is no pass, and how many are shown without their details."""
-    shown: collections.Counter[tuple[str, str]] = collections.Counter()
-    found: dict[str, Any] = {}
-    left_out = 0
-    for result in results:
-        if result.passed:
-            continue
-        told: dict[str, Any] = {"message": result.message, "root": result.root, "waiver": result.waiver}
-        program = ""
-        if result.detail is not None:
-            kind = (result.case.partition("/")[0], result.check)
-            shown[kind] += 1
-            if shown[kind] <= IN_FULL:
-                detail = result.detail
-                told |= {name: getattr(detail, name) for name in ("call", "expected", "got", "first_wrong")}
-                told |= {"traceback": detail.traceback, "inputs": detail.inputs}
-                program = _program(result, header)
-            else:
-                left_out += 1
-        found[result.case] = {"message": ""} | {name: _cut(text) for name, text in told.items() if text}
-        found[result.case] |= {"program": program} if program else {}
-    return found, left_out
-
-
-def _program(result: Result, header: Header) -> str:
-    """A program that repeats a case; "" where this version of the suite does not have it."""
-    try:
-        return reproduction(case_of(result), header.backend, header.device)
-    except LookupError:
-        return ""
-
-
-def _cut(text: Any) -> Any:
-    if isinstance(text, list):
-        return [_cut(item) for item in text]
-    text = str(text)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST} more characters)"
