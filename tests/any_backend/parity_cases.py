@@ -48,6 +48,7 @@ VANISHING = {
         ("scatter_reduce", "index_reduce"), "a product of one factor, or a self that is left out"
     ),
     "corrcoef": "the correlation of one variable with itself is 1",
+    "logcumsumexp": "along one element it is the input itself",
 }
 #: Results whose order among equal elements PyTorch leaves open.
 TIES = {("topk", 1)}

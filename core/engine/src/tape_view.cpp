@@ -202,6 +202,13 @@ bool reads_old_value(const Op& op, Tensor* self, uint64_t needs, std::span<const
     return false;
 }
 
+// Whether a write leaves nothing of a view: its base's record then says already that the old elements get
+// zeros.
+bool covers(const Op& op, const Tensor* self) {
+    if (!self->is_view || self->extra->retains_grad || !self->extra->base->needs_grad()) return false;
+    return op.id == core_ops().copy || op.id == core_ops().fill;
+}
+
 }  // namespace
 
 void check_inplace(std::string_view op, Tensor* self, bool recording) {
@@ -243,15 +250,21 @@ TensorRef begin_inplace(const Op& op, Tensor* self, uint64_t needs, std::span<co
 
 void record_inplace(const Op& op, BackendId backend, Tensor* self, Tensor* old_self, uint64_t needs,
                     std::span<const Operand> in, std::span<const Attr> attr) {
+    if (covers(op, self)) needs &= ~uint64_t(1);
     std::vector<Operand> operands(in.begin(), in.end());
     for (Operand& o : operands)
         if (o.tensor == self) o.tensor = old_self;
-    rebase_history(self, record_node(op, backend, needs, operands, attr, {&self, 1}), 0, backend);
+    NodeRef node;
+    if (needs) node = record_node(op, backend, needs, operands, attr, {&self, 1});
+    rebase_history(self, std::move(node), 0, backend);
 }
 
 void rebase_history(Tensor* self, NodeRef node, uint32_t output_nr, BackendId backend) {
-    cut_saved(self, node.get());
-    set_history(self, std::move(node), output_nr);
+    uint64_t moved = node ? 2 : 0;  // without a node a view reads its history anew from the base
+    if (node) {
+        cut_saved(self, node.get());
+        set_history(self, std::move(node), output_nr);
+    }
     if (!self->is_view) return;
     Tensor* base = self->extra->base.get();
     TensorRef old_base = alias_with_history(base), source(self), written(base);
@@ -262,7 +275,7 @@ void rebase_history(Tensor* self, NodeRef node, uint32_t output_nr, BackendId ba
     if (holds_parts(base, self)) source = recorded_view(core_ops().view_as_real, backend, self);
     GeometryAttrs g(source.get(), old_base.get());
     Operand pair[2] = {Operand(old_base.get()), Operand(source.get())};
-    uint64_t base_needs = 2 | uint64_t(old_base->needs_grad());
+    uint64_t base_needs = moved | uint64_t(old_base->needs_grad());
     Tensor* raw = written.get();
     NodeRef scatter =
         record_node(tenora::op(core_ops().as_strided_scatter), backend, base_needs, pair, g.attrs, {&raw, 1});

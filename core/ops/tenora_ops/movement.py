@@ -457,7 +457,14 @@ constant_in = op(
     vjp=lambda g, x, other, r: (ops.constant_in(g, other), ops.zeros_like(other)),
     samples=lambda draw: [
         sample(draw.array(*a), draw.array(*b))
-        for a, b in (((5,), (5,)), ((3, 4), (2,)), ((), (0,)), ((2, 0), ()))
+        for a, b in (
+            ((5,), (5,)),
+            ((3, 4), (2,)),
+            ((), (0,)),
+            ((2, 0), ()),
+            ((1, 2, 3), (2, 2)),
+            ((1,), (3,)),
+        )
     ],
     oracle=lambda x, other: x,
     doc="input itself, whose derivative by other is then 0, not none: what a slope is to the place on its line.",

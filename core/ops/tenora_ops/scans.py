@@ -209,7 +209,7 @@ def _logcumsumexp(input: Any, dim: int) -> Any:
             f"[logcumsumexp] dtype not supported: got {name}, expected a floating or complex type. Cast with "
             ".to(tenora.float32)."
         )
-    (found,) = doubling((input,), dim, lambda a, b: (ops.logaddexp(a[0], b[0]),))
+    (found,) = doubling((ops.straight(input),), dim, lambda a, b: (ops.logaddexp(a[0], b[0]),))
     return found
 
 

@@ -127,7 +127,7 @@ copy = op(
 )
 fill = op(
     "fill(input: Tensor, value: Scalar) -> Tensor",
-    no_differences="it cuts history",
+    no_differences="nothing of the input is left",
     family=PLAN,
     prepare="fill",
     shape_only=("input",),
