@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -41,6 +42,7 @@ def passes(check: str, id: str) -> None:
 
 def plant(monkeypatch: pytest.MonkeyPatch, kernel: Callable[..., Any], defect: Any) -> None:
     """Another body for a kernel: the registry holds the function itself."""
+    kernel = inspect.unwrap(kernel)
     monkeypatch.setattr(kernel, "__code__", defect.__code__)
     monkeypatch.setattr(kernel, "__kwdefaults__", defect.__kwdefaults__)
 

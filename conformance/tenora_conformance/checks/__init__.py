@@ -6,19 +6,25 @@ The order is that of a run: what others stand on comes first.
 from __future__ import annotations
 
 from tenora_conformance.checks import (
+    errors,
     faults,
     hostile,
+    inplace,
     interop,
     loading,
     memory,
+    out,
     processes,
+    random,
     threads,
     training,
     values,
+    views,
 )
 from tenora_conformance.model import Check
 
-CHECKS: dict[str, Check] = {
-    module.CHECK.name: module.CHECK
-    for module in (loading, memory, values, hostile, training, interop, threads, processes, faults)
-}
+_MODULES = (
+    *(loading, memory, values, hostile, errors, inplace, out, views, random, training),
+    *(interop, threads, processes, faults),
+)
+CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in _MODULES}

@@ -1,0 +1,221 @@
+"""Bad input gets an error of tenora's: the right class, a code, the op's name; made from the records.
+
+- Calls are sound samples with one thing wrong: an unknown keyword, an object in the place of a tensor, too few
+  arguments, a dim out of range, shapes that do not broadcast, a dtype the op is not for, an operand on another device.
+- What only a kernel can see is the backend's own duty: an index out of range, a whole number divided by zero.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tenora
+import tenora_ops
+from tenora_conformance.checks.asking import asking
+from tenora_conformance.judge.calls import Call, prepare, samples_of
+from tenora_conformance.judge.layouts import LAYOUTS
+from tenora_conformance.judge.pointwise import arrays_of, is_plain
+from tenora_conformance.judge.results import told
+from tenora_conformance.model import Case, Check, Failed, Level, Outcome
+from tenora_conformance.subject import HOST, Subject, judged_by
+from tenora_ops.record import Record
+from tenora_ops.samples import COMPLEX, Sample
+
+#: Parameters that count dims, and those that are indices into one.
+DIMS = frozenset(("dim", "dim0", "dim1", "axis"))
+#: Built-in classes for each kind of wrong.
+Kinds = dict[str, tuple[type[Exception], ...]]
+CLASSES: Kinds = {
+    "keyword": (TypeError,),
+    "object": (TypeError,),
+    "missing": (TypeError,),
+    "dim": (IndexError,),
+    "shapes": (RuntimeError, ValueError, IndexError),
+    "dtype": (RuntimeError, TypeError, ValueError, NotImplementedError),
+    "device": (RuntimeError,),
+    "index": (IndexError, RuntimeError),
+    "zero": (RuntimeError, ZeroDivisionError),
+}
+CODES: dict[str, frozenset[str]] = {
+    "keyword": frozenset(("type",)),
+    "missing": frozenset(("type",)),
+    "dim": frozenset(("dim", "index")),
+    "device": frozenset(("device",)),
+    "index": frozenset(("index",)),
+}
+
+
+def cases() -> Iterator[Case]:
+    """Every kind of wrong that a record's signature and rules tell of."""
+    for record in tenora_ops.records():
+        yield from cases_of(record.name)
+
+
+@functools.lru_cache(maxsize=8)
+def cases_of(name: str) -> tuple[Case, ...]:
+    """Those of one record."""
+    record = tenora_ops.record(name)
+    dtype = "float32" if "float32" in record.dtypes else record.dtypes[0]
+    return tuple(
+        Case(name, used, kind, "0:error", Level.L2, "errors")
+        for kind, used in kinds_of(record, dtype)
+        if sample_of(record, used, kind) is not None
+    )
+
+
+def kinds_of(record: Record, dtype: str) -> Iterator[tuple[str, str]]:
+    """What can be wrong in a call, and the dtype that it is tried in."""
+    yield "keyword", dtype
+    first = record.schema.parameters[0] if record.schema.parameters else None
+    if first is not None and first.type == "Tensor":
+        yield "object", dtype
+        yield "missing", dtype
+    if record.public and any(p.name in DIMS and p.type in ("int", "int?") for p in record.schema.parameters):
+        yield "dim", dtype
+    if record.shape == "broadcast" and len(record.schema.operands) == 2:
+        yield "shapes", dtype
+    if (
+        record.shape in ("same", "broadcast")
+        and str(record.dtype).endswith("_real")
+        and not set(record.dtypes) & set(COMPLEX)
+    ):
+        yield "dtype", dtype
+    if first is not None and len(record.schema.operands) > 1 and record.kind != "python":
+        yield "device", dtype
+    if indexes(record):
+        yield "index", dtype
+    if record.checks_data:
+        yield "zero", "int64"
+
+
+def indexes(record: Record) -> bool:
+    """Whether an op reads or writes at the places that an operand `index` names."""
+    return record.shape in ("gather", "scatter", "index_select") and any(
+        p.name == "index" for p in record.schema.operands
+    )
+
+
+def sample_of(record: Record, dtype: str, kind: str) -> Sample | None:
+    """The first sample with an element in every array, in which a kind can be wrong."""
+    for sample in samples_of(record.name, dtype):
+        arrays = arrays_of(sample)
+        if kind in ("keyword", "missing", "object"):
+            return sample
+        if not is_plain(sample) or not arrays[0].ndim or not all(a.size for a in arrays):
+            continue
+        if kind in ("shapes", "device") and len(arrays) < 2:
+            continue
+        return sample
+    return None
+
+
+def needs(case: Case, subject: Subject) -> str:
+    """Two devices are needed to mix them."""
+    if case.layout == "device" and subject.device_type == HOST:
+        return "operands on two devices need a second memory space"
+    return ""
+
+
+def run(case: Case, subject: Subject) -> Outcome:
+    """One call with one thing wrong."""
+    record = tenora_ops.record(case.op)
+    sample = sample_of(record, case.dtype, case.layout)
+    assert sample is not None, f"{case.id} has no sample"
+    with asking(record, sample), judged_by(subject):
+        call = prepare(record, sample, LAYOUTS["contiguous"], subject)
+        expect(record, SPOIL[case.layout](record, call, subject), case.layout)
+        call.check_inputs()
+    return Outcome()
+
+
+def expect(record: Record, call: Callable[[], Any], kind: str) -> None:
+    """Raises: Failed where a call is not refused as it should be."""
+    try:
+        got = call()
+    except CLASSES[kind] as error:
+        code, op = getattr(error, "code", None), getattr(error, "op", None)
+        if not code or not op or (kind in CODES and code not in CODES[kind]):
+            wanted = " or ".join(sorted(CODES.get(kind, ()))) or "one"
+            raise Failed(
+                f"wrong {kind}: got code {code} of op {op} ({told(error)}), expected code {wanted}"
+            ) from error
+        if not str(error).startswith(f"[{op}"):
+            raise Failed(
+                f"wrong {kind}: got {told(error)}, expected a text that begins with [{op}]"
+            ) from error
+        return
+    except tenora.TenoraError as error:
+        names = " or ".join(c.__name__ for c in CLASSES[kind])
+        raise Failed(f"wrong {kind}: got {told(error)}, expected {names}") from error
+    raise Failed(f"wrong {kind}: got {type(got).__name__}, expected a refusal")
+
+
+def _keyword(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return lambda: call.function(*call.arguments, **call.options, no_such_keyword=1)
+
+
+def _object(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return lambda: call.function(object(), *call.arguments[1:], **call.options)
+
+
+def _missing(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return lambda: call.function()
+
+
+def _dim(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    place = next(
+        i for i, p in enumerate(record.schema.parameters) if p.name in DIMS and p.type in ("int", "int?")
+    )
+    parameter = record.schema.parameters[place]
+    beyond = call.arguments[0].ndim + 3
+    if parameter.keyword_only or place >= len(call.arguments):
+        return lambda: call.function(*call.arguments, **call.options | {parameter.name: beyond})
+    given = [*call.arguments[:place], beyond, *call.arguments[place + 1 :]]
+    return lambda: call.function(*given, **call.options)
+
+
+def _shapes(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    first, second, *rest = call.arguments
+    wide = [tenora.ones(n, dtype=t.dtype, device=subject.device) for n, t in ((4, first), (5, second))]
+    return lambda: call.function(*wide, *rest, **call.options)
+
+
+def _dtype(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    given = [a.to(tenora.complex64) if isinstance(a, tenora.Tensor) else a for a in call.arguments]
+    return lambda: call.function(*given, **call.options)
+
+
+def _device(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    places = [i for i, a in enumerate(call.arguments) if isinstance(a, tenora.Tensor)]
+    given = list(call.arguments)
+    given[places[-1]] = given[places[-1]].to(HOST)
+    return lambda: call.function(*given, **call.options)
+
+
+def _index(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    place = next(i for i, p in enumerate(record.schema.parameters) if p.name == "index")
+    given = list(call.arguments)
+    given[place] = tenora.full_like(given[place], 1000)
+    return lambda: call.function(*given, **call.options)
+
+
+def _zero(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    given = list(call.arguments)
+    given[1] = tenora.zeros_like(given[1]) if isinstance(given[1], tenora.Tensor) else 0
+    return lambda: call.function(*given, **call.options)
+
+
+SPOIL: dict[str, Callable[[Record, Call, Subject], Callable[[], Any]]] = {
+    "keyword": _keyword,
+    "object": _object,
+    "missing": _missing,
+    "dim": _dim,
+    "shapes": _shapes,
+    "dtype": _dtype,
+    "device": _device,
+    "index": _index,
+    "zero": _zero,
+}
+CHECK = Check("errors", cases, run, needs)

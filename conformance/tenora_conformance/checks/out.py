@@ -1,0 +1,190 @@
+"""out=: the result in the given tensor, whatever its memory; what cannot take it is refused and stays as it was.
+
+- `empty`: a target of no elements gets the result's shape. `strided`: a window whose neighbours stay as they are.
+- `wider`: a dtype of the next category takes the values. `narrower`: one that loses the category refuses.
+- `overlap`: a target that is an operand, or begins inside one, has the result of the plain call, or is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+import tenora
+import tenora_ops
+from tenora_conformance.checks.asking import asking
+from tenora_conformance.judge.calls import prepare, samples_of
+from tenora_conformance.judge.compare import fetched
+from tenora_conformance.judge.layouts import LAYOUTS, Placed
+from tenora_conformance.judge.pointwise import arrays_of
+from tenora_conformance.judge.results import answers, castable, judge_written, told
+from tenora_conformance.model import Case, Check, Failed, Level, Outcome
+from tenora_conformance.subject import Subject, judged_by, watch
+from tenora_ops.record import Record
+from tenora_ops.samples import Sample, Seed, numpy_dtype
+
+KINDS = ("empty", "strided", "wider", "narrower", "overlap")
+WIDER = {0: "int64", 1: "float64", 2: "complex128"}
+NARROWER = {1: "bool", 2: "int64", 3: "float64"}
+#: Sums are made in the dtype of out=, so that no category is lost.
+SUMMED = frozenset(("sum", "prod", "mean", "creation", "attr", "attr_or_same", "sum_as_given"))
+
+
+def cases() -> Iterator[Case]:
+    """Every record that takes out=."""
+    for record in tenora_ops.records():
+        if record.out and not record.random and record.tolerance != "unspecified":
+            yield from cases_of(record.name)
+
+
+@functools.lru_cache(maxsize=8)
+def cases_of(name: str) -> tuple[Case, ...]:
+    """Every kind in float32 (or the first dtype), one kind in each other dtype."""
+    record, found = tenora_ops.record(name), []
+    whole = "float32" if "float32" in record.dtypes else record.dtypes[0]
+    for turn, dtype in enumerate(record.dtypes):
+        full = [i for i, s in enumerate(samples_of(name, dtype)) if all(a.size for a in arrays_of(s))]
+        for number, kind in enumerate(KINDS):
+            if full and (dtype == whole or number == turn % 3):
+                sample = full[(turn + number) % len(full)]
+                found.append(Case(name, dtype, kind, f"{sample}:out", Level.L2, "out"))
+    return tuple(found)
+
+
+def run(case: Case, subject: Subject) -> Outcome:
+    """One call with out=."""
+    record, outcome = tenora_ops.record(case.op), Outcome()
+    sample = samples_of(case.op, case.dtype)[int(case.number)]
+    with asking(record, sample), judged_by(subject):
+        wanted = answers(record, case.dtype, sample)
+        if case.layout == "overlap":
+            outcome.worst = _overlapping(record, sample, case, subject, outcome)
+        elif case.layout == "narrower":
+            _narrower(record, sample, wanted, subject)
+        elif wanted:
+            outcome.worst = _filled(record, sample, wanted, case.layout, subject, outcome)
+    return outcome
+
+
+def target_dtype(dtype: str, kind: str) -> str:
+    """What a target of a kind has; the result's own where there is no other."""
+    from_category = {"wider": WIDER, "narrower": NARROWER}.get(kind, {})
+    return from_category.get(_category(dtype), dtype)
+
+
+def _category(dtype: str) -> int:
+    return next(i for i in range(4) if castable(dtype, ("bool", "int64", "float64", "complex128")[i]))
+
+
+def _given(targets: list[Any]) -> Any:
+    return tuple(targets) if len(targets) > 1 else targets[0]
+
+
+def _filled(
+    record: Record,
+    sample: Sample,
+    wanted: list[tuple[np.ndarray, str]],
+    kind: str,
+    subject: Subject,
+    outcome: Outcome,
+) -> float:
+    call = prepare(record, sample, LAYOUTS["contiguous"], subject)
+    single = (
+        kind == "wider" and len(wanted) == 1 and "dtype" not in sample.options and record.dtype not in SUMMED
+    )
+    dtypes = [target_dtype(name, "wider") if single else name for _, name in wanted]
+    layout = LAYOUTS["strided" if kind == "strided" else "contiguous"]
+    shapes = [(0,) if kind == "empty" else array.shape for array, _ in wanted]
+    places = [
+        Placed(np.zeros(s, numpy_dtype(d)), layout, subject) for s, d in zip(shapes, dtypes, strict=True)
+    ]
+    targets = [place.tensor for place in places]
+    if kind == "empty":
+        targets = [tenora.empty(0, dtype=subject.dtype(d), device=subject.device) for d in dtypes]
+    call.options["out"] = _given(targets)
+    with watch(subject, outcome):
+        got = call()
+    results = list(got) if isinstance(got, tuple) else [got]
+    if len(results) != len(targets) or any(r is not t for r, t in zip(results, targets, strict=True)):
+        raise Failed("with out= the call answers something else than the given tensor")
+    worst = 0.0
+    for (array, name), target, place, dtype in zip(wanted, targets, places, dtypes, strict=True):
+        if tuple(target.shape) != array.shape or str(target.dtype) != f"tenora.{dtype}":
+            raise Failed(f"out=: got {target.dtype}{tuple(target.shape)}, expected {dtype}{array.shape}")
+        worst = max(worst, judge_written(record, fetched(target), array, name, dtype))
+        if kind == "strided":
+            place.check_around("the target")
+    call.check_inputs()
+    return worst
+
+
+def _narrower(record: Record, sample: Sample, wanted: list[tuple[np.ndarray, str]], subject: Subject) -> None:
+    if len(wanted) != 1 or record.dtype in SUMMED or record.dtype == "" or "dtype" in sample.options:
+        return  # several results, a dtype that the target decides
+    array, name = wanted[0]
+    dtype = target_dtype(name, "narrower")
+    if dtype == name or not array.size or not record.schema.operands:
+        return
+    call = prepare(record, sample, LAYOUTS["contiguous"], subject)
+    place = Placed(np.zeros(array.shape, numpy_dtype(dtype)), LAYOUTS["contiguous"], subject)
+    call.options["out"] = place.tensor
+    try:
+        call()
+    except (RuntimeError, TypeError) as error:
+        if not getattr(error, "code", None):
+            raise Failed(
+                f"a target that loses the category: got {told(error)}, expected an error with a code"
+            ) from error
+        place.check("the target of a refused call")
+        return
+    raise Failed(f"{name} into out= of {dtype}: got a result, expected a refusal")
+
+
+def sharing(record: Record, dtype: str) -> Iterator[tuple[Sample, int]]:
+    """Samples with an operand that has the result's shape and dtype, and its place."""
+    for sample in samples_of(record.name, dtype):
+        if any(isinstance(v, Seed) for v in sample.options.values()):
+            continue
+        wanted = answers(record, dtype, sample)
+        if len(wanted) == 1:
+            array, name = wanted[0]
+            for place, value in enumerate(sample.arguments):
+                alike = isinstance(value, np.ndarray) and (value.shape, value.dtype.name) == (
+                    array.shape,
+                    name,
+                )
+                if alike and value.size > 1:
+                    yield sample, place
+                    break
+
+
+def _overlapping(record: Record, sample: Sample, case: Case, subject: Subject, outcome: Outcome) -> float:
+    """An operand that has the result's shape and dtype is the target; then the target begins inside it."""
+    for found, place in sharing(record, case.dtype):
+        return max(_shared(record, found, place, shift, case.dtype, subject, outcome) for shift in (0, 1))
+    return 0.0
+
+
+def _shared(
+    record: Record, sample: Sample, place: int, shift: int, dtype: str, subject: Subject, outcome: Outcome
+) -> float:
+    ((array, name),) = answers(record, dtype, sample)
+    call = prepare(record, sample, LAYOUTS["contiguous"], subject)
+    memory = tenora.zeros(array.size + 1, dtype=subject.dtype(name), device=subject.device)
+    operand, target = (memory[s : s + array.size].view(array.shape) for s in (0, shift))
+    operand.copy_(call.arguments[place])
+    call.arguments[place], call.options["out"] = operand, target
+    try:
+        with watch(subject, outcome):
+            call()
+    except RuntimeError as error:
+        if not shift or "share" not in str(error):
+            raise
+        return 0.0
+    return judge_written(record, fetched(target), array, name, name)
+
+
+CHECK = Check("out", cases, run)

@@ -1,0 +1,139 @@
+"""In-place forms, out=, views and errors: each check fails for a defect that is planted, and passes without it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import planted_cases as planted
+import pytest
+
+import tenora_ops
+from tenora_conformance.checks import errors, inplace, out, views
+from tenora_conformance.judge.calls import samples_of
+from tenora_conformance.judge.results import answers, castable, coarser, judge_written
+from tenora_conformance.model import Failed
+from tenora_ops.samples import Sample
+from tenora_reference import index, movement, pointwise
+
+
+def beside(a: Any, b: Any, out: Any) -> None:
+    """The element behind the last one is written too."""
+    np.add(a, b, out=out)
+    if out.ndim == 1 and out.size:
+        np.lib.stride_tricks.as_strided(out, (out.size + 1,), out.strides)[-1] = 0
+
+
+def nothing(a: Any, b: Any, out: Any) -> None:
+    del a, b, out
+
+
+def forgiving(divisor: Any) -> None:
+    del divisor
+
+
+def unchecked(input: Any, index: Any, *, dim: Any, out: Any) -> None:
+    out[...] = 0
+
+
+def dense_fill(*inputs: Any, value: Any, out: Any) -> None:
+    """Ignores strides: the first elements of the memory are written."""
+    np.lib.stride_tricks.as_strided(out, (out.size,), (out.itemsize,))[...] = value
+
+
+def case_of_vectors(op: str) -> str:
+    """The id of an in-place case in float32 whose operands are vectors of five elements."""
+    for case in inplace.cases_of(op):
+        if case.dtype == "float32" and case.sample.endswith(":inplace"):
+            arrays = samples_of(op, "float32")[int(case.number)].arguments
+            if all(np.shape(a) == (5,) for a in arrays):
+                return str(case.id)
+    raise AssertionError(f"no such case of {op}")
+
+
+@pytest.mark.parametrize(
+    ("module", "layout", "defect", "words"),
+    [
+        (inplace, "contiguous", beside, "what lies beside"),
+        (inplace, "contiguous", nothing, "elements are wrong"),
+        (out, "strided", nothing, "elements are wrong"),
+        (out, "overlap", nothing, "elements are wrong"),
+    ],
+)
+def test_a_kernel_that_writes_wrongly(
+    module: Any, layout: str, defect: Any, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = module.CHECK.name
+    id = out_case(layout) if module is out else case_of_vectors("add")
+    planted.passes(check, id)
+    planted.plant_ufunc(monkeypatch, pointwise.add, defect)
+    planted.fails(check, id, words)
+
+
+def out_case(layout: str) -> str:
+    return next(c.id for c in out.cases_of("add") if (c.dtype, c.layout) == ("float32", layout))
+
+
+def test_a_result_that_is_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted.passes("views", "neg/float32/contiguous/0:own")
+    planted.plant_ufunc(monkeypatch, pointwise.neg, np.positive)
+    planted.passes("views", "neg/float32/contiguous/0:own")  # wrong values are another check's
+    monkeypatch.setattr(
+        tenora_ops, "REGISTERED", dict(tenora_ops.REGISTERED) | {"neg": lambda x: (x * 2, x)[1]}
+    )
+    planted.fails("views", "neg/float32/contiguous/0:own", "lies in the memory of an input")
+
+
+def test_a_division_by_zero_that_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted.passes("errors", "floor_divide/int64/zero/0:error")
+    planted.plant(monkeypatch, pointwise._refuse_zero, forgiving)
+    planted.fails("errors", "floor_divide/int64/zero/0:error", "expected a refusal")
+
+
+def test_an_index_that_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted.passes("errors", "gather/float32/index/0:error")
+    planted.plant(monkeypatch, index.gather, unchecked)
+    planted.fails("errors", "gather/float32/index/0:error", "wrong index")
+
+
+def test_every_kind_of_wrong_is_tried() -> None:
+    kinds = {case.layout for case in errors.cases()}
+    assert kinds == set(errors.SPOIL)
+
+
+def test_only_a_refusal_with_code_and_op_will_do() -> None:
+    record = tenora_ops.record("add")
+
+    def bare() -> None:
+        raise IndexError("list index out of range")
+
+    for call, words in ((bare, "code None"), (lambda: 3, "expected a refusal")):
+        with pytest.raises(Failed, match=words):
+            errors.expect(record, call, "dim")
+
+
+def test_views_show_the_elements_that_the_oracle_names() -> None:
+    record = tenora_ops.record("transpose")
+    sample = Sample((np.zeros((2, 3), np.float32), 0, 1))
+    assert views.places_of(record, sample).tolist() == [[0, 3], [1, 4], [2, 5]]
+    planted.passes("views", next(c.id for c in views.cases_of("select") if c.sample.endswith(":write")))
+
+
+def test_a_view_whose_write_lands_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = [c for c in views.cases_of("transpose") if c.sample.endswith(":write") and c.dtype == "float32"]
+    case = next(c for c in written if c.layout == "strided")
+    planted.passes("views", case.id)
+    planted.plant(monkeypatch, movement.fill, dense_fill)
+    planted.fails("views", case.id, "base after a write")
+
+
+def test_what_is_computed_in_one_dtype_and_written_into_another() -> None:
+    assert castable("int64", "float16") and not castable("complex64", "float64")
+    assert coarser("float32", "float16") == "float16" and coarser("float16", "complex128") == "float16"
+    record = tenora_ops.record("exp")
+    ((right, name),) = answers(record, "float16", Sample((np.array([1.0], np.float16),)))
+    assert (
+        judge_written(record, right.astype(np.float16).astype(np.complex128), right, name, "complex128") <= 1
+    )
+    with pytest.raises(Failed):
+        judge_written(record, np.array([2.5 + 0j]), right, name, "complex128")
