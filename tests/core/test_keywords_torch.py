@@ -67,6 +67,16 @@ f.arange(4.0).index_add(dim=0, index=f.tensor([0]), source=f.ones(1), alpha=2)
 f.arange(4.0).index_put(indices=(f.tensor([0]),), values=f.tensor(5.0), accumulate=True)
 f.arange(4.0).to(dtype=f.float64, non_blocking=True, copy=True)
 f.heaviside(f.zeros(2), values=f.ones(2))
+f.detach(input=f.ones(2, requires_grad=True)).requires_grad
+f.get_device(f.ones(2))
+f.is_conj(f.ones(2))
+f.is_neg(f.ones(2))
+f.is_inference(f.ones(2))
+f.is_nonzero(f.ones(1, 1))
+f.is_nonzero(input=f.zeros(()))
+f.is_same_size(f.ones(2), other=f.ones(2))
+f.is_signed(f.ones(2))
+f.put(f.zeros(2, 2), index=f.tensor([1, 1]), source=f.ones(2), accumulate=True)
 """.strip().split("\n")
 
 #: What both sides refuse.

@@ -76,9 +76,6 @@ FUNCTIONS = {
         "margin_ranking_loss max_pool1d_with_indices pairwise_distance pdist poisson_nll_loss prelu rrelu "
         "selu threshold triplet_margin_loss",
     ),
-    **each(
-        "a method here", "detach get_device is_conj is_inference is_neg is_nonzero is_same_size is_signed put"
-    ),
 }
 #: How names begin, and end, of functions that no program calls by themselves.
 BEGINNINGS = ("batch_norm_", "fake_quantize", "fbgemm", "fused_", "miopen", "q_", "quantize", "sym_")
@@ -125,9 +122,7 @@ def test_every_function_of_a_module_is_there(name: str) -> None:
 
 
 def test_what_is_said_to_be_elsewhere_is_there() -> None:
-    methods = [name for name, reason in FUNCTIONS.items() if reason == "a method here"]
     functional = [name for name, reason in FUNCTIONS.items() if reason.startswith("in nn.functional")]
-    assert methods and lacking(tenora.Tensor, methods) == set()
     assert functional and lacking(tenora.nn.functional, functional) == set()
 
 

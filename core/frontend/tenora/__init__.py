@@ -83,6 +83,17 @@ from .formatting import set_printoptions
 from .layouts import broadcast_shapes, empty_permuted, empty_strided, index_put, scalar_tensor
 from .lazy_names import install_finder as _install_finder
 from .lazy_names import refused as _refused
+from .method_functions import (
+    detach,
+    get_device,
+    is_conj,
+    is_inference,
+    is_neg,
+    is_nonzero,
+    is_same_size,
+    is_signed,
+    put,
+)
 from .nn.functional import avg_pool1d
 from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
