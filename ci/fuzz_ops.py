@@ -452,10 +452,14 @@ def report(arguments: argparse.Namespace, names: list[str], found: dict[tuple[st
     for seconds, (backend, number), tally in slow:
         print(f"slow: {seconds:.1f} s, [{backend}] {names[number]} call {tally.slowest_call}")
     answered = sum(t.answered for t in found.values())
-    print(
-        f"fuzz_ops: seed {arguments.seed}, {sum(calls)} calls, {answered} answered, {sum(calls) - answered} refused, "
-        f"at least {min(calls, default=0)} per face, {failures} failures"
+    told = (
+        f"{len(names)} faces, {sum(calls)} calls, {answered} answered, {sum(calls) - answered} refused, "
+        f"at least {min(calls, default=0)} per face"
     )
+    print(f"fuzz_ops: seed {arguments.seed}, {told}, {failures} failures")
+    if counted := os.environ.get("TENORA_COUNTED"):
+        with open(counted, "a", encoding="utf-8") as file:
+            file.write(f"{told}\n")
     return failures
 
 

@@ -1,12 +1,15 @@
-"""The block of docs/figures.md that says when each job was last green."""
+"""The block of docs/figures.md that says when each job was last green, and what its steps counted.
+
+A step counts by appending lines to the file that `TENORA_COUNTED` names: how many calls were made, what was compared.
+"""
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 BEGIN = "<!-- jobs:begin -->"
 END = "<!-- jobs:end -->"
-HEADER = "| job | last green | minutes | cases |\n| --- | --- | --- | --- |"
+HEADER = "| job | last green | minutes | cases | counted |\n| --- | --- | --- | --- | --- |"
 
 
 def read_rows(text: str) -> dict[str, str]:
@@ -18,15 +21,15 @@ def read_rows(text: str) -> dict[str, str]:
     return {row.split("|")[1].strip(): row for row in rows}
 
 
-def green_row(name: str, day: datetime.date, seconds: float, cases: int) -> str:
+def green_row(name: str, day: datetime.date, seconds: float, cases: int, counted: Sequence[str] = ()) -> str:
     """The row of a job that has just been green."""
-    return f"| {name} | {day.isoformat()} | {seconds / 60:.1f} | {cases} |"
+    return f"| {name} | {day.isoformat()} | {seconds / 60:.1f} | {cases} | {'; '.join(counted)} |"
 
 
 def update(text: str, known: list[str], green: Mapping[str, str]) -> str:
     """Replaces the rows of the green jobs; the others keep theirs, and one never green says so."""
     rows = read_rows(text) | dict(green)
-    lines = [rows.get(name, f"| {name} | never | | |") for name in known]
+    lines = [rows.get(name, f"| {name} | never | | | |") for name in known]
     head, tail = text.split(BEGIN)[0], text.split(END)[1]
     return head + "\n".join([BEGIN, HEADER, *lines, END]) + tail
 

@@ -31,6 +31,7 @@ from job_selection import ROOT, Budget, Job, Step, job_of_the_day, load_jobs, re
 REPORTS = ROOT / "build" / "reports"
 TEST_REPORT = REPORTS / "make-test.json"
 NOT_RUN = REPORTS / "not-run.jsonl"
+COUNTED = REPORTS / "counted.txt"
 CI_MINUTES = 45.0
 TIMED_OUT = 124
 
@@ -57,6 +58,7 @@ def step_environment(step: Step) -> dict[str, str]:
     env = dict(os.environ)
     env["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{env.get('PATH', '')}"
     env["TENORA_NOT_RUN"] = str(NOT_RUN)
+    env["TENORA_COUNTED"] = str(COUNTED)
     # As in the Makefile: ccache serves every clone and build folder.
     env.setdefault("CCACHE_BASEDIR", str(ROOT))
     env.setdefault("CCACHE_NOHASHDIR", "1")
@@ -117,11 +119,13 @@ def run_jobs(jobs: Sequence[Job], budget: Budget | None = None) -> tuple[Counts,
             say(refusal)
             total += Counts(skipped=1)
             continue
+        COUNTED.unlink(missing_ok=True)
         counts, seconds = run_job(job)
+        counted = COUNTED.read_text().splitlines() if COUNTED.exists() else []
         say(f"{job.name}: {counts.line()} in {seconds:.0f} s")
         total += counts
         if counts.green:
-            green[job.name] = job_figures.green_row(job.name, today(), seconds, counts.passed)
+            green[job.name] = job_figures.green_row(job.name, today(), seconds, counts.passed, counted)
     return total, green
 
 

@@ -253,6 +253,22 @@ def run_python(
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A backend that does not serve the CPU runs what is marked `any_device`; the rest computes on the CPU."""
+    rows = tenora_dispatch.backends()
+    elsewhere = {row.name for row in rows if row.device_types and "cpu" not in row.device_types}
+
+    def fits(item: pytest.Item) -> bool:
+        callspec = getattr(item, "callspec", None)
+        judged = callspec.params.get("backend") if callspec else None
+        return judged not in elsewhere or item.get_closest_marker("any_device") is not None
+
+    left_out = [item for item in items if not fits(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if fits(item)]
+
+
 @pytest.fixture(params=installed())
 def backend(request: pytest.FixtureRequest, live_baseline: None) -> Iterator[str]:
     """Runs the test on each installed backend, on its own device; one whose device is not here is skipped."""
@@ -283,3 +299,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.line(f"{compared} cases; not compared: {sum(left_out.values())}")
         for reason, count in left_out.most_common():
             terminalreporter.line(f"  {count:6} {reason}")
+        counted = os.environ.get("TENORA_COUNTED")
+        if counted and not hasattr(terminalreporter.config, "workerinput"):
+            with open(counted, "a", encoding="utf-8") as file:
+                file.write(f"{compared} cases compared with PyTorch\n")

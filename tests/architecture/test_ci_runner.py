@@ -149,13 +149,24 @@ def test_recent_files_are_those_of_the_last_hours(tmp_path: Path) -> None:
 def test_figures_keep_the_last_green_date() -> None:
     day = datetime.date(2026, 1, 2)
     before = f"# Figures\n\n{job_figures.BEGIN}\n{job_figures.END}\nrest\n"
-    once = job_figures.update(before, ["a", "b"], {"a": job_figures.green_row("a", day, 90, 12)})
-    assert "| a | 2026-01-02 | 1.5 | 12 |" in once and "| b | never | | |" in once
+    row = job_figures.green_row("a", day, 90, 12, ["9 calls", "7 compared"])
+    once = job_figures.update(before, ["a", "b"], {"a": row})
+    assert "| a | 2026-01-02 | 1.5 | 12 | 9 calls; 7 compared |\n" in once and "| b | never | | | |\n" in once
     later = job_figures.update(once, ["a", "b"], {"b": job_figures.green_row("b", day, 6, 3)})
-    assert "| a | 2026-01-02 | 1.5 | 12 |" in later and "| b | 2026-01-02 | 0.1 | 3 |" in later
+    assert row in later and "| b | 2026-01-02 | 0.1 | 3 |  |" in later
     assert later.startswith("# Figures\n") and later.endswith("\nrest\n")
     with pytest.raises(ValueError, match="markers"):
         job_figures.update("none", [], {})
+
+
+def test_a_row_tells_what_the_steps_of_its_job_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_jobs, "COUNTED", tmp_path / "counted.txt")
+    _, green = run_jobs.run_jobs(
+        [make_job("first", command="echo 5 calls >> $TENORA_COUNTED"), make_job("second", command="true")]
+    )
+    assert green["first"].endswith("| 1 | 5 calls |") and green["second"].endswith("| 1 |  |")
 
 
 def test_ci_takes_over_the_counts_of_make_test(

@@ -1,5 +1,6 @@
 """The fuzz notices what it is there for: each seeded fault is a failure that names its face, the good one is not."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -120,7 +121,10 @@ def fuzz(place: Path, *options: str) -> subprocess.CompletedProcess[str]:
         "6",
     ]
     command = [sys.executable, "ci/fuzz_ops.py", *settings, "--seed", "one", "--growth", "64", *options]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    environment = os.environ | {"TENORA_COUNTED": str(place / "counted.txt")}
+    return subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False, env=environment
+    )
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +154,9 @@ def test_one_call_is_repeated_by_its_number(tmp_path: Path) -> None:
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
     assert len(failed) == 1 and "seeded unclear call 4" in failed[0], done.stdout
     assert fuzz(tmp_path, "--only", "seeded good").returncode == 0
+    one, all_of_a_face = (tmp_path / "counted.txt").read_text().splitlines()
+    assert one == "1 faces, 1 calls, 0 answered, 1 refused, at least 1 per face"
+    assert all_of_a_face == "1 faces, 6 calls, 6 answered, 0 refused, at least 6 per face"
 
 
 def test_a_face_answers_often(tmp_path: Path) -> None:
