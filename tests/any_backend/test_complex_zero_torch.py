@@ -30,3 +30,16 @@ def test_an_imaginary_part_of_zero_is_none(name: str, backend: str) -> None:
     for module in (tenora, torch):
         with pytest.raises((TypeError, RuntimeError, ValueError)):
             call(module, 2 + 1j)
+
+
+@pytest.mark.parametrize("step", [2 + 0j, 2 + 1j])
+@pytest.mark.parametrize("values", [[1.0, 2.0, 4.0], [1 + 1j, 2.0, 4.0]])
+@pytest.mark.parametrize("form", ["number", "list", "coordinates"])
+def test_slopes_of_complex_steps(backend: str, form: str, values: list[Any], step: complex) -> None:
+    found = []
+    for module in (tenora, torch):
+        spacing: Any = {"number": step, "list": [step]}.get(form) or [module.tensor([0.0, step, step * 3])]
+        (slope,) = module.gradient(module.tensor(values), spacing=spacing)
+        found.append((str(slope.dtype).rsplit(".", 1)[-1], slope.tolist()))
+    assert found[0][0] == found[1][0] == "complex64"
+    assert found[0][1] == pytest.approx(found[1][1], rel=1e-6)

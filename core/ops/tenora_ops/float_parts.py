@@ -194,7 +194,9 @@ def _slope(x: Any, dim: int, spacing: Any, edge_order: int) -> Any:
         before, after = ops.narrow(gaps, dim, 0, n - 2), ops.narrow(gaps, dim, 1, n - 2)
         first, last = ops.narrow(gaps, dim, 0, 1), ops.narrow(gaps, dim, n - 2, 1)
     else:
-        before = after = first = last = ops.full((), spacing, dtype=_engine.float64, device=x.device)
+        wide = _engine.complex128 if isinstance(spacing, complex) else _engine.float64
+        step = ops.fill_tensor(ops.full((), 0, dtype=wide, device=x.device), spacing)
+        before = after = first = last = step
     whole = before + after
     inner = (
         part(0, n - 2) * (-after / (before * whole))
@@ -248,7 +250,9 @@ def _gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int 
     found = []
     for d, step in zip(dims, spacings, strict=True):
         place = wrap_dim("gradient", d, input.ndim)
-        found.append(ops.to(_slope(input, place, step, edge_order), input.dtype))
+        whole = step.dtype.is_complex if isinstance(step, Tensor) else isinstance(step, complex)
+        dtype = input.dtype.to_complex() if whole else input.dtype
+        found.append(ops.to(_slope(input, place, step, edge_order), dtype))
     return tuple(found)
 
 
