@@ -176,26 +176,44 @@ permute = op(
     example="tenora.permute(tenora.ones(2, 3), (1, 0))",
     method=True,
 )
-transpose = op(
-    "transpose(input: Tensor, dim0: int, dim1: int) -> Tensor",
-    family=VIEW,
-    view=True,
-    shape="transpose",
-    vjp=lambda g, x, r, dim0, dim1: ops.transpose(g, dim0, dim1),
-    samples=lambda draw: [
+def swaps(draw: Draw) -> list[Sample]:
+    """Tensors and two dims of theirs."""
+    return [
         sample(draw.array(3, 4), 0, 1),
         sample(draw.array(2, 1, 3), 0, -1),
         sample(draw.array(5), 0, 0),
         sample(draw.array(2, 3, 2, 2), 1, 3),
         sample(draw.array(2, 0, 3), 1, 2),
         sample(draw.array(1, 2, 1, 3, 2), -5, -2),
-    ],
+    ]
+
+
+transpose = op(
+    "transpose(input: Tensor, dim0: int, dim1: int) -> Tensor",
+    family=VIEW,
+    view=True,
+    shape="transpose",
+    vjp=lambda g, x, r, dim0, dim1: ops.transpose(g, dim0, dim1),
+    samples=swaps,
     oracle=_swapped,
     doc="Two dims swapped.",
     example="tenora.transpose(tenora.ones(2, 3), 0, 1)",
     method=True,
     inplace=True,
-    aliases=("swapaxes", "swapdims"),
+    aliases=("swapdims",),
+)
+swapaxes = op(
+    "swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor",
+    family=VIEW,
+    view=True,
+    shape="transpose",
+    vjp=lambda g, x, r, axis0, axis1: ops.transpose(g, axis0, axis1),
+    samples=swaps,
+    oracle=_swapped,
+    doc="transpose with NumPy's names.",
+    example="tenora.swapaxes(tenora.ones(2, 3), axis0=0, axis1=1)",
+    method=True,
+    inplace=True,
 )
 t = op(
     "t(input: Tensor) -> Tensor",

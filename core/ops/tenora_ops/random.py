@@ -399,28 +399,28 @@ randperm = op(
 )
 
 
-def _uniform_like(input: Any, low: float, high: float, generator: Any) -> Any:
-    if not low <= high:
+def _uniform_like(input: Any, low: float, to: float, generator: Any) -> Any:
+    if not low <= to:
         raise errors.OperationError(
-            f"[uniform_] bounds: got from {low} to {high}, expected from <= to. Swap them."
+            f"[uniform_] bounds: got from {low} to {to}, expected from <= to. Swap them."
         )
     _check_floating("uniform_", input.dtype, complex_too=True)
     found = _uniform(input.shape, input.dtype, generator, input.device)
-    return found * (high - low) + (complex(low, low) if input.dtype in PARTS else low)
+    return found * (to - low) + (complex(low, low) if input.dtype in PARTS else low)
 
 
 uniform = op(
-    "uniform(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator? = None) -> Tensor",
+    "uniform(input: Tensor, low: float = 0.0, to: float = 1.0, *, generator: Generator? = None) -> Tensor",
     family=RANDOM,
     function=_uniform_like,
     differentiable=False,
     shape_only=("input",),
     dtypes=FLOATING,
     samples=lambda draw: [sample(draw.array(*s), 1.0, 3.0, generator=Seed(i)) for i, s in enumerate(SHAPES)],
-    oracle=lambda x, low, high, generator: (
-        np.array(uniforms(generator.seed, x.size, _name(x))).reshape(x.shape) * (high - low) + _both(x, low)
+    oracle=lambda x, low, to, generator: (
+        np.array(uniforms(generator.seed, x.size, _name(x))).reshape(x.shape) * (to - low) + _both(x, low)
     ),
-    doc="Uniform numbers in [low, high), of the shape of input: the functional form of uniform_.",
+    doc="Uniform numbers in [low, to), of the shape of input: the functional form of uniform_.",
     example="tenora.zeros(3).uniform_(-1, 1)",
     public="",
     inplace=True,
