@@ -200,3 +200,7 @@ class Check:
     """Each case in a process of its own: it ends, forks or blocks."""
     seconds: float = 60.0
     """After which a case counts as TIMEOUT."""
+    cases_of: Callable[[str], Iterable[Case]] | None = None
+    """The cases of one op, where that is much cheaper than to list all."""
+    lowest: Level = Level.L0
+    """The lowest level of its cases: a run below it does not list them."""

@@ -10,11 +10,13 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+import tenora_ops
 from tenora_conformance.checks import CHECKS
-from tenora_conformance.model import Case, Level
+from tenora_conformance.model import Case, Check, Level
 from tenora_conformance.subject import Subject
 
 
@@ -27,12 +29,26 @@ class Plan:
     left_out: dict[str, int] = field(default_factory=dict)
 
 
-def all_cases(level: Level = Level.L4) -> Iterator[Case]:
-    """Every case up to a level, whatever a backend declares; check after check."""
+def is_op(name: str) -> bool:
+    """Whether cases may be of that name: an op's, or a script's, which begins with `@`."""
+    return name.startswith("@") or name in {record.name for record in tenora_ops.records()}
+
+
+def all_cases(level: Level = Level.L4, ops: Collection[str] = ()) -> Iterator[Case]:
+    """Every case up to a level, whatever a backend declares; check after check. `ops`: of these only."""
     for check in CHECKS.values():
-        for case in check.cases():
-            if case.level <= level:
+        if check.lowest > level:
+            continue
+        for case in _listed(check, ops):
+            if case.level <= level and (not ops or case.op in ops):
                 yield case
+
+
+def _listed(check: Check, ops: Collection[str]) -> Iterable[Case]:
+    if not ops or check.cases_of is None:
+        return check.cases()
+    known = (op for op in ops if not op.startswith("@"))
+    return itertools.chain.from_iterable(map(check.cases_of, known))
 
 
 def reason_to_leave_out(case: Case, subject: Subject) -> str:

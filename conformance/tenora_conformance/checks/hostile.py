@@ -17,7 +17,7 @@ from tenora_conformance.checks.asking import asking, level_of
 from tenora_conformance.judge.calls import answer, prepare
 from tenora_conformance.judge.compare import Scale, compare, fetched
 from tenora_conformance.judge.hostile import Hostile, hostile_samples
-from tenora_conformance.model import Case, Check, Detail, Failed, Outcome
+from tenora_conformance.model import Case, Check, Detail, Failed, Level, Outcome
 from tenora_conformance.subject import Subject, judged_by, watch
 from tenora_ops.record import Record
 
@@ -92,4 +92,4 @@ def judge_memory(record: Record, got: Any) -> None:
         )
 
 
-CHECK = Check("hostile", cases, run)
+CHECK = Check("hostile", cases, run, cases_of=cases_of, lowest=Level.L1)

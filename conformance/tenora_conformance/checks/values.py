@@ -16,7 +16,7 @@ from tenora_conformance.covering import covering_rows
 from tenora_conformance.judge.calls import answer, has_arrays, prepare, samples_of
 from tenora_conformance.judge.compare import compare
 from tenora_conformance.judge.layouts import LAYOUT_BOUND, LAYOUTS
-from tenora_conformance.model import Case, Check, Outcome
+from tenora_conformance.model import Case, Check, Level, Outcome
 from tenora_conformance.subject import Subject, judged_by, watch
 from tenora_ops.record import Record
 from tenora_ops.samples import Sample
@@ -67,4 +67,4 @@ def run(case: Case, subject: Subject) -> Outcome:
     return outcome
 
 
-CHECK = Check("values", cases, run, needs)
+CHECK = Check("values", cases, run, needs, cases_of=cases_of, lowest=Level.L1)

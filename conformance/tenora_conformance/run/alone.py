@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from tenora_conformance import subject as subjects
 from tenora_conformance.model import Case, Result
-from tenora_conformance.must_run import all_cases
+from tenora_conformance.must_run import all_cases, is_op
 from tenora_conformance.run.one import run_case
 
 
 def find(case_id: str) -> Case:
     """The case of an id. Raises: LookupError."""
-    for case in all_cases():
-        if case.id == case_id:
-            return case
+    op = case_id.partition("/")[0]
+    if is_op(op):
+        for case in all_cases(ops=(op,)):
+            if case.id == case_id:
+                return case
     raise LookupError(
         f"[conformance] case: got {case_id!r}, expected the id of one, such as add/float32/contiguous/0."
         " The files below must_run/ list them."

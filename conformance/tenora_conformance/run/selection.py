@@ -59,13 +59,3 @@ def quick(cases: Iterable[Case]) -> list[Case]:
             if case.dtype == "float32" != kept.dtype:
                 first[case.check, case.op] = case
     return [*first.values(), *(case for group in dear.values() for case in group[:QUICK_DEAR])]
-
-
-def of_ops(cases: Iterable[Case], ops: Collection[str]) -> list[Case]:
-    """The cases of some ops."""
-    return [case for case in cases if case.op in ops]
-
-
-def of_ids(cases: Iterable[Case], ids: Collection[str]) -> list[Case]:
-    """The cases with one of the ids."""
-    return [case for case in cases if case.id in ids]

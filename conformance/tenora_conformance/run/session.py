@@ -82,11 +82,9 @@ class Prepared:
 
 def check_ops(ops: Sequence[str]) -> None:
     """Raises: UsageError for a name that is neither an op's nor a script's."""
-    if not ops:
-        return
-    known = {record.name for record in tenora_ops.records()}
     for op in ops:
-        if op not in known and not op.startswith("@"):
+        if not must_run.is_op(op):
+            known = [record.name for record in tenora_ops.records()]
             raise UsageError(
                 f"[conformance] --op: got {op!r}, expected the name of an op.{did_you_mean(op, known)}"
                 " `tenora ops` lists them."
@@ -105,7 +103,9 @@ def prepare(wish: Wish) -> Prepared:
     worker = load(wish)
     try:
         subject = worker.subject
-        listed = list(must_run.all_cases(wish.level))
+        listed = list(
+            must_run.all_cases(wish.level, wish.ops) if wish.ops else must_run.all_cases(wish.level)
+        )
         plan = must_run.plan(wish.level, subject, listed)
         cases = _select(wish, plan.cases, earlier)
         rates = rates_of(earlier.results) if earlier else {}
@@ -116,7 +116,7 @@ def prepare(wish: Wish) -> Prepared:
             cases=cases,
             seconds=estimate(cases, rates, wish.jobs),
             rates=rates,
-            complaints=manifest.lacking(wish.level, listed),
+            complaints=[] if wish.ops else manifest.lacking(wish.level, listed),
             worker=worker,
         )
     except BaseException:
@@ -134,8 +134,6 @@ def _earlier(folder: Path) -> Run | None:
 
 def _select(wish: Wish, planned: Sequence[Case], earlier: Run | None) -> list[Case]:
     cases = list(planned)
-    if wish.ops:
-        cases = selection.of_ops(cases, wish.ops)
     if wish.last_failed:
         if earlier is None or earlier.header.backend != wish.backend:
             raise UsageError(

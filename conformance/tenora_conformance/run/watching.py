@@ -15,7 +15,7 @@ from pathlib import Path
 import tenora_dispatch
 from tenora_conformance.model import Result
 from tenora_conformance.must_run import all_cases, plan
-from tenora_conformance.run import display, selection
+from tenora_conformance.run import display
 from tenora_conformance.run.attribution import attribute
 from tenora_conformance.run.pool import Pool
 from tenora_conformance.run.process import CannotLoad
@@ -52,8 +52,7 @@ def one_round(wish: Wish) -> list[str]:
     except CannotLoad as refusal:
         return [str(refusal), *str(refusal.causes).splitlines()]
     with Pool(worker, wish.jobs) as pool:
-        listed = all_cases(wish.level)
-        cases = plan(wish.level, worker.subject, selection.of_ops(listed, wish.ops)).cases
+        cases = plan(wish.level, worker.subject, all_cases(wish.level, wish.ops)).cases
         found: dict[str, Result] = {r.case: r for r in pool.results(cases, {})}
     attribute(cases, found)
     results = [found[case.id] for case in cases]
