@@ -12,7 +12,7 @@ from core_rules import (
     function_imports,
     lazy_array_imports,
 )
-from tree import CORE_PACKAGES, ROOT, files, relative, under
+from tree import CORE_PACKAGES, ROOT, core_sources, files, relative
 
 PYTHON, CPP = (".py", ".pyi"), (".cpp", ".h", ".hpp", ".c")
 BACKENDS = PLANNED_BACKENDS | {path.parent.name for path in ROOT.glob("backends/*/*/tenora-backend.toml")}
@@ -44,12 +44,6 @@ LAZY_ALLOWED: dict[str, str] = {
 }
 
 
-def core(suffixes: tuple[str, ...]) -> list[str]:
-    """Core's own sources: its tests and documents may say what they like."""
-    found = [relative(path) for path in under("core", suffixes)]
-    return [name for name in found if "/tests/" not in name and "/docs/" not in name]
-
-
 def broken(names: list[str], rule: Callable[[str], Iterator[Finding]], allowed: dict[str, str]) -> list[str]:
     """Every finding of a rule in the files that are not allowed it."""
     return [
@@ -61,23 +55,23 @@ def broken(names: list[str], rule: Callable[[str], Iterator[Finding]], allowed: 
 
 
 def test_core_has_sources() -> None:
-    assert all(any(name.startswith(room) for name in core(PYTHON)) for room in CORE_PACKAGES.values())
-    assert any(name.endswith(".cpp") for name in core(CPP))
+    assert all(any(name.startswith(room) for name in core_sources(PYTHON)) for room in CORE_PACKAGES.values())
+    assert any(name.endswith(".cpp") for name in core_sources(CPP))
 
 
 def test_core_names_no_backend() -> None:
-    names = core((*PYTHON, *CPP, ".toml", ".cmake", ".txt"))
+    names = core_sources((*PYTHON, *CPP, ".toml", ".cmake", ".txt"))
     assert broken(names, lambda source: backend_names(source, BACKENDS), {}) == []
 
 
 def test_core_python_imports_no_array_library() -> None:
-    assert broken(core((".py",)), array_imports, ARRAYS_ALLOWED) == []
-    outside = [name for name in core((".py",)) if not name.startswith("core/ops/")]
+    assert broken(core_sources((".py",)), array_imports, ARRAYS_ALLOWED) == []
+    outside = [name for name in core_sources((".py",)) if not name.startswith("core/ops/")]
     assert broken(outside, lazy_array_imports, ARRAYS_ALLOWED) == []
 
 
 def test_core_cpp_holds_no_element_arithmetic() -> None:
-    assert broken(core(CPP), element_arithmetic, ELEMENTS_ALLOWED) == []
+    assert broken(core_sources(CPP), element_arithmetic, ELEMENTS_ALLOWED) == []
 
 
 def test_no_imports_inside_functions() -> None:

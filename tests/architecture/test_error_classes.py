@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 from messages import BUILTIN, builtin_classes
-from tree import ROOT, relative, under
+from tree import ROOT, core_sources
 
 from tenora_dispatch import errors
 
@@ -25,7 +25,7 @@ ALLOWED: dict[str, tuple[int, str]] = {
 
 def test_core_raises_its_own_classes() -> None:
     home = "core/dispatch/tenora_dispatch/errors.py"
-    files = [relative(path) for path in under("core", (".py",)) if "/tests/" not in relative(path)]
+    files = core_sources((".py",))
     found = {name: list(builtin_classes((ROOT / name).read_text())) for name in files if name != home}
     beyond = [
         f"{name}:{finding.line}: {finding.what}"

@@ -43,3 +43,10 @@ def under(folder: str, suffixes: Iterable[str]) -> list[Path]:
     """The files below a folder of the repository with one of the suffixes."""
     wanted = set(suffixes)
     return [path for path in files() if relative(path).startswith(folder + "/") and path.suffix in wanted]
+
+
+def core_sources(suffixes: Iterable[str]) -> list[str]:
+    """Names of core's own sources: its tests and documents may say what they like, and the templates of `new-backend`
+    are kernels of backends to come, which core copies and never imports."""
+    found = [relative(path) for path in under("core", suffixes)]
+    return [name for name in found if not {"tests", "docs", "templates"} & set(name.split("/"))]

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Sequence
 
 import tenora_dispatch
-from tenora.cli import backends, doctor, ops
+from tenora.cli import backends, doctor, new_backend, ops
 from tenora_dispatch import TenoraError
 from tenora_dispatch.versions import own_version
 from tenora_hooks import plugins
@@ -54,6 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     doctor.add_commands(subcommands)
     backends.add_commands(subcommands)
     ops.add_commands(subcommands)
+    new_backend.add_commands(subcommands)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         plugins.call("tenora_cli_commands", subcommands=subcommands)

@@ -1,0 +1,129 @@
+"""`tenora new-backend`: the package installs offline, loads, passes its own tests and level L1 as it is written."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import pip_install, run_python
+
+from tenora.cli import main
+from tenora.cli.new_backend import TEMPLATES, template_files, write_backend
+from tenora_dispatch.errors import ArgumentValueError, OperationError
+
+NAME = "tiny_gpu"
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that holds a generated package, and `site` with what pip made of it."""
+    folder = tmp_path_factory.mktemp("authors")
+    done = run_python(
+        [
+            "-c",
+            f"import os, tenora.cli; os.chdir({str(folder)!r}); tenora.cli.main(['new-backend', {NAME!r}])",
+        ]
+    )
+    assert done.returncode == 0, done.stderr
+    pip_install(folder / NAME, folder / "site")
+    return folder
+
+
+def run_here(folder: Path, *arguments: str):
+    """Runs a module of Python where the generated backend is installed."""
+    return run_python(["-m", *arguments], path=folder / "site")
+
+
+def test_it_loads(generated):
+    done = run_here(generated, "tenora", "doctor")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert any(line.split()[:3] == [NAME, "READY", "cpu"] for line in done.stdout.splitlines()), done.stdout
+    assert f"tenora-{NAME.replace('_', '-')} 0.1.0" in done.stdout
+
+
+def test_its_own_tests_pass(generated):
+    done = run_here(generated, "pytest", "-q", "-p", "no:cacheprovider", str(generated / NAME / "tests"))
+    assert done.returncode == 0 and "3 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_it_passes_l1_as_its_workflow_asks(generated):
+    """The last step of the workflow, word for word; those before it install, and run the tests above."""
+    text = (generated / NAME / ".github" / "workflows" / "conformance.yml").read_text()
+    install, tests, judge = re.findall(r"^ +- run: (.*)$", text, re.MULTILINE)
+    assert (install, tests) == ('python -m pip install ".[test]"', "python -m pytest tests")
+    command, *arguments = judge.split()
+    assert command == "tenora-conformance" and arguments[:4] == ["run", NAME, "--level", "L1"]
+    arguments[-1] = str(generated / arguments[-1])
+    done = run_here(generated, "tenora_conformance", *arguments)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    assert f"{NAME} on cpu, L1: MET" in done.stdout
+
+
+def test_the_template_is_small():
+    """The budget of a backend that passes L1: 6 files, 800 lines."""
+    package = TEMPLATES / "backend_python" / "tenora_newbackend"
+    files = [source for source, _ in template_files(package) if source.stat().st_size]
+    lines = sum(len(source.read_text().splitlines()) for source in files)
+    assert len(files) <= 6 and lines <= 800, (len(files), lines)
+
+
+def test_nothing_of_the_placeholder_is_left(generated):
+    for file in (generated / NAME).rglob("*"):
+        assert "newbackend" not in file.name
+        assert not file.is_file() or "newbackend" not in file.read_text(), file
+
+
+def test_the_readme_names_what_is_there(generated):
+    text = (generated / NAME / "README.md").read_text()
+    named = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+    assert len(named) >= 8
+    assert [name for name in named if not (generated / NAME / name).exists()] == []
+    assert [level for level in ("L0", "L1", "L2", "L3") if level not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("My-GPU", "lower-case letters"),
+        ("", "lower-case letters"),
+        ("../up", "lower-case letters"),
+        ("lambda", "word of Python"),
+        ("cpu", "means something in tenora"),
+        ("newbackend", "means something in tenora"),
+        ("reference", "no installed backend has"),
+        ("dispatch", "package, tenora_dispatch, is not installed"),
+    ],
+)
+def test_a_name_that_cannot_be_is_refused(tmp_path, name, words):
+    with pytest.raises(ArgumentValueError) as caught:
+        write_backend(name, tmp_path)
+    assert repr(name) in str(caught.value) and words in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_there_is_left_alone(tmp_path, monkeypatch, capsys):
+    (tmp_path / NAME).mkdir()
+    (tmp_path / NAME / "mine.txt").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-backend", NAME]) == 1
+    assert f"'{NAME}' is there already" in capsys.readouterr().err
+    assert [file.name for file in (tmp_path / NAME).iterdir()] == ["mine.txt"]
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    def full(*unused: object, **ignored: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(OperationError, match="No space left on device"):
+        write_backend(NAME, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_says_what_comes_next(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-backend", NAME]) == 0
+    told = capsys.readouterr().out
+    assert f"pip install -e ./{NAME}" in told and f"tenora-conformance run {NAME} --level L1" in told
+    assert (tmp_path / NAME / "pyproject.toml").is_file()
