@@ -49,6 +49,11 @@ SECOND_GRADIENTS = {
     "lgamma": "PyTorch's trigamma has 9 digits",
     "mvlgamma": "PyTorch's trigamma has 9 digits",
 }
+#: Gradients of which PyTorch has a derivative, and tenora none (test_gradients_of_gradients_torch.py).
+NO_DERIVATIVE = dict.fromkeys(
+    ("orgqr", "linalg_householder_product"),
+    "PyTorch's derivative of a factor's gradient by the factor itself is 0",
+)
 
 # ---- 0-d, empty, one more dim (test_ops_edges_torch.py) ------------------------------------------------------------
 

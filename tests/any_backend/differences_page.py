@@ -79,6 +79,20 @@ KNOWN: tuple[Row, ...] = (
         "tests/any_backend/test_index_forms_torch.py::test_taken_though_pytorch_refuses",
     ),
     (
+        "`out=` that shares memory with an input of `gather`, `take`, `index_select`, `cat`, `masked_select`",
+        "refused",
+        "the result of the call without `out=`",
+        "what is read is read before it is written",
+        "tests/any_backend/test_kinder_calls_torch.py::test_out_that_shares_memory_with_what_is_read",
+    ),
+    (
+        "`masked_fill`, `masked_select` of a mask of uint8",
+        "refused",
+        "holds where it is not 0",
+        "as in `where` and in an index, where PyTorch takes it",
+        "tests/any_backend/test_kinder_calls_torch.py::test_masks_of_uint8",
+    ),
+    (
         "random numbers of a seed",
         "a Mersenne twister",
         "Philox 4x32-10: the same bits on every backend, layout and number of threads",
@@ -159,6 +173,13 @@ SECTIONS = (
         "",
         "test_ops_parity.py",
         _alone(differences.GRADIENTS) | _alone(differences.SECOND_GRADIENTS, "the second gradient"),
+    ),
+    Section(
+        "Derivatives of gradients that are not there",
+        "A second backward ends in an error that says so:",
+        "",
+        "test_gradients_of_gradients_torch.py",
+        _alone(differences.NO_DERIVATIVE),
     ),
     Section(
         "Gradients on kinks",

@@ -17,6 +17,7 @@ import op_cases
 import parity_cases as parity
 import pytest
 import torch
+from differences import NO_DERIVATIVE
 
 import tenora
 import tenora_ops
@@ -24,10 +25,6 @@ from tenora_ops.record import module_of
 
 pytestmark = pytest.mark.oracle
 
-#: Ops of whose gradients PyTorch has derivatives of 0 that tenora has not, and why.
-NONE = dict.fromkeys(
-    ("orgqr", "linalg_householder_product"), "PyTorch's of the one factor of a reflection by itself"
-)
 FAMILIES: dict[str, list[str]] = collections.defaultdict(list)
 for record in tenora_ops.records():
     if record.public and record.differentiable and "float64" in record.dtypes and not parity.draws(record):
@@ -84,7 +81,7 @@ def less(has: tuple[bool, bool, list[bool]], wanted: tuple[bool, bool, list[bool
 @pytest.mark.parametrize("family", FAMILIES)
 def test_gradients_have_the_derivatives_that_pytorch_has(family: str, backend: str) -> None:
     found = {name: missing(name) for name in FAMILIES[family]}
-    assert {name: told for name, told in found.items() if bool(told) != (name in NONE)} == {}
+    assert {name: told for name, told in found.items() if bool(told) != (name in NO_DERIVATIVE)} == {}
 
 
 #: Name -> a write into a tensor with a history, which must end in zeros rather than in nothing.
