@@ -4,6 +4,7 @@
     tenora-conformance watch NAME --op add          an op's cases again on every save
     tenora-conformance merge DIR... --out DIR       join the shards of a run
     tenora-conformance manifest [--write]           the committed must-run list
+    tenora-conformance workflow github | gitlab     a CI configuration that judges a backend
     tenora-conformance report | verify | compare | matrix | attach DIR...    what is made of a run
 
 Exit codes: 0 met, 1 not met (a backend that cannot be loaded does not meet L0), 2 the command line is wrong, 3 there is

@@ -1,4 +1,4 @@
-"""The commands that run cases: `run`, `watch`, `merge`, `manifest`."""
+"""The commands that run cases: `run`, `watch`, `merge`, `manifest`; and `workflow`, which runs them elsewhere."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ from tenora_conformance.run.session import UsageError, Wish, execute, load, prep
 from tenora_conformance.run.verdict import INTERRUPTED, MET, NOT_MET, verdict
 
 T = TypeVar("T")
+#: CI configurations, one for each service.
+WORKFLOWS = Path(__file__).resolve().parent.parent / "workflows"
 
 
 def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -51,6 +53,9 @@ def add_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]
     listing = subparsers.add_parser("manifest", help="the committed must-run list of this op set")
     listing.add_argument("--write", action="store_true", help="write it from the checks")
     listing.set_defaults(run=command_manifest)
+    workflow = subparsers.add_parser("workflow", help="print a CI configuration that judges a backend")
+    workflow.add_argument("service", choices=sorted(path.stem for path in WORKFLOWS.glob("*.yml")))
+    workflow.set_defaults(run=command_workflow)
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -153,3 +158,9 @@ def command_manifest(arguments: argparse.Namespace) -> int:
         if found:
             screen.print(f"{len(found):,} cases are {said}, {found[0]} first")
     return NOT_MET if added or gone else MET
+
+
+def command_workflow(arguments: argparse.Namespace) -> int:
+    """Prints the configuration for a CI service."""
+    print((WORKFLOWS / f"{arguments.service}.yml").read_text(encoding="utf-8"), end="")
+    return MET
