@@ -1,6 +1,6 @@
 """Judges the backends of this repository and lays what comes of it beside their manifests: `make conformance`.
 
-    python ci/renew_reports.py                 those whose report is stale
+    python ci/renew_reports.py                 those whose report is stale, or lacks cases that the suite has now
     python ci/renew_reports.py --all           all of them
     python ci/renew_reports.py cpu_mkl         these
 
@@ -19,7 +19,8 @@ from pathlib import Path
 import tenora_dispatch
 from tenora_conformance.report.build import Report, load
 from tenora_conformance.report.matrix import matrix_text
-from tenora_dispatch.attestation import UnusableReport, package_digest, read
+from tenora_conformance.report.verify import verify
+from tenora_dispatch.attestation import FILE_NAME, UnusableReport, package_digest, read
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "conformance"
@@ -34,19 +35,18 @@ def names(root: Path = ROOT) -> list[str]:
 
 
 def is_current(name: str) -> bool:
-    """Whether a backend's attached report is of its present sources, and the run it came from is still there."""
+    """Whether the attached report is of the present sources, and its run is there and has all of today's cases."""
     row = next((row for row in tenora_dispatch.backends() if row.name == name), None)
     if row is None or row.manifest is None:
         return False
     try:
-        entries = read(row.manifest.path.with_name("tenora-conformance.json"))
+        entries = read(row.manifest.path.with_name(FILE_NAME))
         digest = package_digest(row.package)
-        report = load(FOLDER / name)
+        run = verify(FOLDER / name)
     except (FileNotFoundError, UnusableReport, ValueError):
         return False
-    return (
-        all(entry.digest == digest for entry in entries.values()) and report["backend"]["sources"] == digest
-    )
+    attached = run.report.get("digest") in {entry.report for entry in entries.values()}
+    return attached and not run.problems and all(entry.digest == digest for entry in entries.values())
 
 
 def renew(name: str) -> bool:
@@ -78,7 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", help="backends; by default those whose report is stale")
+    parser.add_argument(
+        "names", nargs="*", help="backends; by default those whose report is stale, or lacks cases of today"
+    )
     parser.add_argument("--all", action="store_true", help="those whose report is current as well")
     options = parser.parse_args(arguments)
     every = names()

@@ -1,16 +1,18 @@
 """The reports beside the manifests of this repository's backends are of their present sources."""
 
+import dataclasses
 import hashlib
-import json
 import tomllib
 from pathlib import Path
 
 import pytest
-from report_cases import built, header, sound_run
+from report_cases import CASES, built, header, plan_of, sound_run, use_small_plan
 
 import renew_reports
 import tenora_dispatch
 import tenora_ops
+from tenora_conformance import must_run
+from tenora_conformance.model import Case, Level
 from tenora_dispatch import attestation
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,20 +85,24 @@ def test_a_backend_is_renewed_when_its_report_is_stale(
     assert renew_reports.main(["--all"]) == 1 and asked[2:] == ["one", "two"]
 
 
-def test_current_means_attached_and_of_these_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_current_means_attached_of_these_sources_and_with_these_cases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name, place = "reference", tmp_path / "package"
-    row = next(row for row in tenora_dispatch.backends() if row.name == name)
-    assert row.manifest is not None
+    use_small_plan(monkeypatch)
     monkeypatch.setattr(renew_reports, "FOLDER", tmp_path)
     monkeypatch.setattr(renew_reports, "read", lambda path: attestation.read(place))
     assert not renew_reports.is_current(name)
     report = built(tmp_path / name, sound_run())
-    entry = attestation.Attestation("L3", "1.0", "1.0", report["backend"]["sources"], "2026-11-30")
+    entry = attestation.Attestation(
+        "L3", "1.0", "1.0", report["backend"]["sources"], "2026-11-30", report["digest"]
+    )
+    for changed, current in (({}, True), ({"digest": "sha256:0"}, False), ({"report": "sha256:0"}, False)):
+        place.write_text(attestation.text_of(name, {"cpu": dataclasses.replace(entry, **changed)}))
+        assert renew_reports.is_current(name) is current, changed
     place.write_text(attestation.text_of(name, {"cpu": entry}))
-    assert renew_reports.is_current(name)
-    data = json.loads(place.read_text())
-    data["devices"]["cpu"]["digest"] = "sha256:0"
-    place.write_text(json.dumps(data))
+    more = [*CASES, Case("new", "float32", "-", "0", Level.L1)]
+    monkeypatch.setattr(must_run, "plan", lambda level, subject: plan_of(level, more))
     assert not renew_reports.is_current(name)
 
 
