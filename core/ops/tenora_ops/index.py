@@ -133,7 +133,7 @@ gather = op(
     "gather(input: Tensor, dim: int, index: Tensor) -> Tensor",
     family=READ,
     vjp=lambda g, x, index, r, dim: (ops.scatter_add(ops.zeros_like(x), dim, index, g), None),
-    oracle=lambda x, dim, index: _gathered(x, dim, index),
+    oracle=lambda x, dim, index: gathered(x, dim, index),
     doc="out[i][j] = input[index[i][j]][j] for dim 0, and so on.",
     example="tenora.gather(tenora.tensor([[1, 2], [3, 4]]), 1, tenora.tensor([[0, 0], [1, 0]]))",
     method=True,
@@ -141,7 +141,7 @@ gather = op(
 )
 
 
-def _gathered(x: Any, dim: int, index: Any) -> Any:
+def gathered(x: Any, dim: int, index: Any) -> Any:
     out = np.empty(index.shape, dtype=x.dtype)
     for place in np.ndindex(*index.shape):
         source = list(place)
@@ -479,7 +479,7 @@ def _ordered(row: Any, descending: bool) -> list[int]:
 
 def _sorted(x: Any, dim: int, descending: bool) -> tuple[Any, Any]:
     places = along(lambda row: np.array(_ordered(row, descending), dtype=np.int64), x, dim).astype(np.int64)
-    return _gathered(x, dim, places) if x.ndim else x, places
+    return gathered(x, dim, places) if x.ndim else x, places
 
 
 def orderings(draw: Draw) -> Iterable[Sample]:

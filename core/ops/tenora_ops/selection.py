@@ -10,9 +10,11 @@ from tenora_engine import Tensor
 from tenora_ops.checks import number_for
 from tenora_ops.families import BINARY, COMPOSITE
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
+from tenora_ops.index import gathered, gathers
 from tenora_ops.lazy import np
 from tenora_ops.record import op
 from tenora_ops.samples import (
+    ALL,
     BOOLEAN,
     FLOATING,
     NONZERO,
@@ -230,4 +232,19 @@ fill_tensor = op(
     public="fill",
     display="fill",
     inplace="fill_",
+)
+gather_keyword = op(
+    "gather_keyword(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool) -> Tensor",
+    family=COMPOSITE,
+    dtypes=ALL,
+    samples=lambda draw: [sample(*s.arguments, sparse_grad=False) for s in gathers(draw)],
+    composite=lambda x, index, dim, sparse_grad: ops.gather(x, dim, index),
+    tolerance="exact",
+    oracle=lambda x, dim, index, sparse_grad: gathered(x, dim, index),
+    doc="gather with the keyword of programs for PyTorch; gradients are dense all the same.",
+    example="tenora.gather(tenora.tensor([1, 2]), 0, tenora.tensor([1]), sparse_grad=False)",
+    public="gather",
+    display="gather",
+    method=True,
+    out=True,
 )
