@@ -15,8 +15,6 @@ from tenora_ops.record import Record
 from tenora_ops.samples import Draw, Sample
 
 LARGEST = 30  # elements of a sample that finite differences still walk through
-#: Read one triangle of a Hermitian matrix; the gradient is that of the whole, so differences must stay Hermitian.
-HERMITIAN = {"linalg_cholesky_ex", "linalg_cholesky", "cholesky", "linalg_eigh", "linalg_eigvalsh"}
 #: What a record's `no_differences` leaves out is told in docs/ops.md, with the reason.
 DIFFERENTIABLE = [
     r.name
@@ -45,7 +43,7 @@ def prepared(record: Record, sample: Sample) -> tuple[Any, list[Any]] | None:
     function = tenora_ops.REGISTERED[record.name]
 
     def run(*given: Any) -> Any:
-        if record.name in HERMITIAN:
+        if record.hermitian:  # differences must stay so
             given = tuple((t + tenora.conj(t.transpose(-2, -1))) / 2 for t in given)
         filled = [list(a) if isinstance(a, list) else a for a in arguments]
         for (i, j), tensor in zip(slots, given, strict=False):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from tenora_conformance.checks import (
     errors,
     faults,
+    gradients,
     hostile,
     inplace,
     interop,
@@ -24,7 +25,7 @@ from tenora_conformance.checks import (
 from tenora_conformance.model import Check
 
 _MODULES = (
-    *(loading, memory, values, hostile, errors, inplace, out, views, random, training),
+    *(loading, memory, values, hostile, errors, inplace, out, views, random, gradients, training),
     *(interop, threads, processes, faults),
 )
 CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in _MODULES}

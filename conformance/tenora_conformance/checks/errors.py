@@ -218,4 +218,4 @@ SPOIL: dict[str, Callable[[Record, Call, Subject], Callable[[], Any]]] = {
     "index": _index,
     "zero": _zero,
 }
-CHECK = Check("errors", cases, run, needs)
+CHECK = Check("errors", cases, run, needs, cases_of=cases_of, lowest=Level.L2)

@@ -136,4 +136,4 @@ def _saved(record: Record, subject: Subject, outcome: Outcome) -> None:
             return
 
 
-CHECK = Check("inplace", cases, run, needs)
+CHECK = Check("inplace", cases, run, needs, cases_of=cases_of, lowest=Level.L2)

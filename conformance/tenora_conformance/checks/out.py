@@ -187,4 +187,4 @@ def _shared(
     return judge_written(record, fetched(target), array, name, name)
 
 
-CHECK = Check("out", cases, run)
+CHECK = Check("out", cases, run, cases_of=cases_of, lowest=Level.L2)

@@ -141,4 +141,4 @@ def _own(record: Record, sample: Sample, case: Case, subject: Subject, outcome: 
             raise Failed(f"result {number} lies in the memory of an input, although the op is no view")
 
 
-CHECK = Check("views", cases, run)
+CHECK = Check("views", cases, run, cases_of=cases_of, lowest=Level.L2)

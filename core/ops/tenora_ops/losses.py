@@ -291,6 +291,7 @@ hinge_embedding_loss = op(
         reduction,
     ),
     edges="none",
+    labels=("target",),
     oracle=lambda x, y, margin=1.0, reduction="mean": reduced_loss(
         np.where(y == 1, x, np.maximum(0, margin - x)), reduction
     ),

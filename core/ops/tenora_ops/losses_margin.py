@@ -57,7 +57,9 @@ def rows_left(op_name: str, at: int = -1, vectors: int = 1 << 8) -> Any:
 ROWS = Family(
     "rows", "promote_float", "", "plain", lambda draw: weighted(draw), REALS, tolerance="normalised"
 )
-CLASSES = Family("rows", "float_like_first", "", "plain", lambda draw: weighted(draw), REALS, tolerance="reduction")
+CLASSES = Family(
+    "rows", "float_like_first", "", "plain", lambda draw: weighted(draw), REALS, tolerance="reduction"
+)
 
 
 def _soft_margins(x: Any, y: Any, weight: Any, reduction: str) -> Any:
@@ -227,6 +229,7 @@ cosine_embedding_loss = op(
     shape=rows_left("cosine_embedding_loss", vectors=2),
     samples=_pairs,
     composite=_cosine_embedding,
+    labels=("target",),
     oracle=_cosine_oracle,
     doc="1 - cos where the target is 1, max(0, cos - margin) where it is -1.",
     example="tenora.nn.functional.cosine_embedding_loss(tenora.ones(1, 2), tenora.ones(1, 2), tenora.ones(1))",

@@ -74,7 +74,7 @@ class Record:
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`; `edges`: which
     numbers at the edges of a dtype the oracle knows the answer for (`samples.EDGES`); `either_zero`: where the result
     is zero it may have either sign; `hermitian`: one triangle of a Hermitian matrix is read, so finite differences
-    must keep it Hermitian.
+    must keep it Hermitian; `labels`: operands that name one of a few cases by their value, which no difference moves.
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
     `operator` slot, `aliases`, `result` names, `display` (what errors call an op without a public name).
@@ -118,6 +118,7 @@ class Record:
     edges: str = "all"
     either_zero: bool = False
     hermitian: bool = False
+    labels: tuple[str, ...] = ()
     tolerance: str = DERIVED
     public: str = DERIVED
     method: str | bool = False
@@ -316,10 +317,10 @@ def _validate(entry: Record) -> None:
         raise RecordError(
             f"[{name}] field 'dtypes' is empty: got none, expected one at least. Name those that samples are drawn in."
         )
-    unknown = set(entry.shape_only) - {p.name for p in entry.schema.operands}
+    unknown = set(entry.shape_only + entry.labels) - {p.name for p in entry.schema.operands}
     if unknown:
         raise RecordError(
-            f"[{name}] shape_only is wrong: got {sorted(unknown)}, expected names of tensor parameters. Rename them."
+            f"[{name}] shape_only or labels: got {sorted(unknown)}, expected names of tensor parameters. Rename them."
         )
     if entry.kind == "python" and (entry.inplace or entry.out or entry.operator or entry.vjp):
         raise RecordError(

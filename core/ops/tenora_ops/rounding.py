@@ -50,6 +50,13 @@ def bounds(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+def between_steps(draw: Draw) -> Iterable[Sample]:
+    """Quotients that lie 0.4 away from a whole number: no difference crosses a step."""
+    shapes = (((5,), (5,)), ((3, 4), (4,)), ((2, 1, 3), ()))
+    below = [(shape, draw.array(*other, domain=Domain(1.0, 2.0))) for shape, other in shapes]
+    return [sample(((draw.indices(4, *shape) - 1.6) * b).astype(b.dtype), b) for shape, b in below]
+
+
 def _divide_rounded(input: Any, other: Any, rounding_mode: str | None) -> Any:
     """Chooses by dtype, which a Program does not know."""
     if rounding_mode is None:
@@ -192,6 +199,7 @@ floor_divide = op(
     vjp=lambda g, a, b, r: (_zeros(a), _zeros(b)),
     tolerance="exact",
     edges="positive",
+    gradient_samples=between_steps,
     oracle=lambda a, b: each(lambda x, y: x // y)(a, b),
     doc="floor(input / other), Python's //.",
     example="tenora.floor_divide(tenora.tensor([7, -7]), 2)",
@@ -216,6 +224,7 @@ remainder = op(
     vjp=lambda g, a, b, r: (sum_to(g, a), sum_to(-g * ops.floor_divide(a, b), b)),
     tolerance="few_ulp",
     edges="positive",
+    gradient_samples=between_steps,
     oracle=lambda a, b: each(lambda x, y: x % y)(a, b),
     doc="input - other * floor(input / other): Python's %, the sign of the divisor.",
     example="tenora.remainder(tenora.tensor([7, -7]), 3)",

@@ -120,6 +120,13 @@ TOLERANCES = _make(
         "each of them.",
     ),
     Tolerance(
+        "second_gradient",
+        512.0,
+        512.0,
+        "The gradient of such a formula: each of its ops is followed by those of its own gradient, and slopes of a "
+        "hundred multiply what was rounded before.",
+    ),
+    Tolerance(
         "differences",
         2.0**33,
         2.0**33,

@@ -15,6 +15,7 @@ from tenora_ops.lazy import np
 from tenora_ops.limits import finfo
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
+from tenora_ops.rounding import between_steps
 from tenora_ops.samples import (
     ALL,
     COMPLEX,
@@ -173,6 +174,13 @@ def _fmod(a: Any, b: Any) -> Any:
     return ops.remainder(a, ops.where(opposite, ops.zeros_like(b) - b, b))
 
 
+def apart(draw: Draw) -> Iterable[Sample]:
+    """Operands none of whose elements are equal, or nearly so."""
+    shapes = (((5,), (5,)), ((3, 4), (4,)), ((2, 1, 3), ()))
+    second = [(shape, draw.array(*other)) for shape, other in shapes]
+    return [sample((np.where(draw.mask(*shape), 0.75, -0.75) + b).astype(b.dtype), b) for shape, b in second]
+
+
 fmod = op(
     "fmod(input: Tensor, other: Tensor | Scalar) -> Tensor",
     family=BINARY,
@@ -184,6 +192,7 @@ fmod = op(
     composite=_fmod,
     vjp=lambda g, a, b, r: (sum_to(g, a), sum_to(-g * ops.trunc(a / b), b)),
     edges="positive",
+    gradient_samples=between_steps,
     oracle=lambda a, b: each(math.fmod)(a, b).astype(np.result_type(a, b) if a.dtype.kind in "iu" else float),
     tolerance="few_ulp",
     doc="input - other * trunc(input / other): C's %, the sign of the dividend.",
@@ -219,7 +228,7 @@ fmax = op(
     dtype="promote_real",
     dtypes=ORDERED_NUMBERS,
     samples=with_nan,
-    gradient_samples=tensors,
+    gradient_samples=apart,
     composite=lambda a, b: _present(ops.maximum, a, b),
     vjp=lambda g, a, b, r: _present_gradients(g, a, b, ops.ge),
     tolerance="exact",
@@ -236,7 +245,7 @@ fmin = op(
     dtype="promote_real",
     dtypes=ORDERED_NUMBERS,
     samples=with_nan,
-    gradient_samples=tensors,
+    gradient_samples=apart,
     composite=lambda a, b: _present(ops.minimum, a, b),
     vjp=lambda g, a, b, r: _present_gradients(g, a, b, ops.le),
     tolerance="exact",
