@@ -113,3 +113,18 @@ def test_refusals(options: dict[str, Any], error: type[Exception], words: str) -
     x = tenora.ones(3, 4)
     with pytest.raises(error, match=words):
         tenora.nn.functional.scaled_dot_product_attention(x, x, x, **given)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_heads_are_joined_by_a_view(causal: bool, backend: str) -> None:
+    """The result lies in memory as the query does, as in PyTorch."""
+    found = []
+    for module in (tenora, torch):
+        x = module.tensor(numbers(2, 4, 15)).float()
+        q, k, v = (x.view(2, 4, 3, 5).transpose(1, 2) for _ in range(3))
+        result = module.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        dense = module.nn.functional.scaled_dot_product_attention(q.contiguous(), k, v, is_causal=causal)
+        joined = result.transpose(1, 2).view(2, 4, 15)
+        found.append((joined.numpy(), result.stride(), dense.stride()))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5, atol=1e-6)
+    assert found[0][1:] == found[1][1:]

@@ -149,6 +149,13 @@ def _grouped(query: Any, key: Any, value: Any) -> tuple[Any, Any]:
     return _repeated(key, heads // key.shape[-3]), _repeated(value, heads // value.shape[-3])
 
 
+def _lying_as(query: Any, found: Any) -> Any:
+    """As in PyTorch: heads beside positions where the query's are, so that `transpose(1, 2).view(...)` joins them."""
+    if query.ndim != 4 or query.stride(1) >= query.stride(2) or found.ndim != 4:
+        return found
+    return ops.transpose(ops.contiguous(ops.transpose(found, 1, 2)), 1, 2)
+
+
 def _scaled_dot_product_attention(
     query: Any,
     key: Any,
@@ -176,7 +183,7 @@ def _scaled_dot_product_attention(
     mask = _additive(_causal(query, key) if is_causal else attn_mask, query)
     factor = 1.0 / math.sqrt(max(query.shape[-1], 1)) if scale is None else scale
     if not dropout_p:
-        return ops.attend(query, key, value, mask, factor)
+        return _lying_as(query, ops.attend(query, key, value, mask, factor))
     kept = ops.attention_weights(query, key, mask, factor)
     return ops.matmul(ops.dropout(kept, dropout_p, True), value)
 
