@@ -28,11 +28,12 @@ def blocks(document: str) -> list[tuple[str, str, str]]:
 
 @pytest.fixture
 def environment(tmp_path):
-    """A search path with a `pip` and a `tenora` that work on the test's own folder."""
+    """A search path with the commands of tenora, which work on the test's own folder."""
     tools = tmp_path / "bin"
     tools.mkdir()
-    (tools / "tenora").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m tenora "$@"\n')
-    (tools / "tenora").chmod(0o755)
+    for command, module in (("tenora", "tenora"), ("tenora-conformance", "tenora_conformance")):
+        (tools / command).write_text(f'#!/bin/sh\nexec "{sys.executable}" -m {module} "$@"\n')
+        (tools / command).chmod(0o755)
     path = f"{tools}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "PYTHONPATH": str(tmp_path / "site")}
 
@@ -57,7 +58,21 @@ def test_write_a_backend(tmp_path, environment):
         else:
             raise AssertionError(f"a block that nobody checks: {language} {text[:60]!r}")
     assert not told
-    assert (tmp_path / "mine" / "mine.so").is_file()
+    check_the_library(tmp_path / "mine" / "mine.so")
+
+
+def check_the_library(library: Path) -> None:
+    """The document's C: tenora takes its table, and it computes."""
+    program = f"""
+import tenora
+from tenora_engine import _engine
+print(_engine.load_native_backend({str(library)!r}, "mine")["kernels"])
+a = tenora.tensor([1.0, 2.0])
+_engine.set_override_backend("cpu", "mine")
+print((a + a).tolist())
+"""
+    done = run_python(["-c", program])
+    assert done.stdout == "['add']\n[2.0, 4.0]\n", done.stdout + done.stderr
 
 
 def run_line(line: str, folder: Path, environment: dict[str, str]) -> None:
@@ -70,7 +85,8 @@ def run_line(line: str, folder: Path, environment: dict[str, str]) -> None:
     )
     assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
     if line == "tenora doctor":
-        assert any(row.split()[:2] == ["tutor", "READY"] for row in done.stdout.splitlines()), done.stdout
+        ready = {row.split()[0] for row in done.stdout.splitlines() if row.split()[1:2] == ["READY"]}
+        assert {file.parent.name for file in folder.glob("*/pyproject.toml")} <= ready, done.stdout
 
 
 def test_one_op_runs():
