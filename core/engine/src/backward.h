@@ -15,6 +15,7 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,9 @@ struct GraphTask {
     std::mutex lock;
     std::condition_variable changed;
     size_t outstanding = 0;  // nodes given to workers
+    bool starting =
+        false;  // roots are being delivered: `held` is given to workers at once afterwards, so that
+    std::vector<Node*> held;  // the order of nodes, and with it that of sums, does not hang on who is faster
     std::exception_ptr error;
     std::atomic<bool> failed{false};
 
@@ -138,8 +142,8 @@ bool owned_alone(Tensor* t);                  // nobody else sees its memory: ma
 
 // backward_worker.cpp
 bool runs_in_worker(const GraphTask& task, Device device);
-void give_to_worker(GraphTask* task, Node* n);
-Device worker_device();  // of this thread; index 255: none
+void give_to_workers(GraphTask& task, std::span<Node* const> nodes);  // each to that of its device
+Device worker_device();                                               // of this thread; index 255: none
 
 // anomaly.cpp
 void check_finite(Node* n, std::span<TensorRef> grads);

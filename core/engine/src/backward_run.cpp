@@ -58,7 +58,10 @@ GilRelease::~GilRelease() {
 void push_ready(GraphTask& task, Node* n) {
     if (task.multi && runs_in_worker(task, n->device)) {
         task.outstanding++;
-        give_to_worker(&task, n);
+        if (task.starting)
+            task.held.push_back(n);
+        else
+            give_to_workers(task, {&n, 1});
         return;
     }
     if (!task.next) {
@@ -200,14 +203,16 @@ class Loop {
 void run(GraphTask& task, std::span<TensorRef> root_gradients) {
     GilRelease gil;
     if (task.multi) gil.release();  // workers may need it while they hold the task's lock
+    task.starting = task.multi;
     try {
         for (size_t i = 0; i < root_gradients.size(); ++i)
             deliver(task, task.roots[i], std::move(root_gradients[i]), nullptr);
-    } catch (...) {  // workers may have nodes already: wait for them
-        std::lock_guard lock(task.lock);
+    } catch (...) {
         task.error = std::current_exception();
         task.failed.store(true);
     }
+    task.starting = false;
+    give_to_workers(task, task.held);  // after a failure too: they count what is outstanding
     Loop(task, gil).run();
     if (!task.failed.load()) return;
     release_buffers(task);

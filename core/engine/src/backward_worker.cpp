@@ -25,14 +25,18 @@ struct Item {
 
 class Worker {
   public:
-    explicit Worker(Device device) {
-        std::thread([this, device] { loop(device); }).detach();
+    explicit Worker(Device device) : device_(device) {
+        std::thread([this] { loop(); }).detach();
     }
 
-    void push(Item item) {
+    // Those of the worker's device, all before it looks again.
+    void push(GraphTask& task, std::span<Node* const> nodes) {
         std::lock_guard guard(lock_);
-        queue_.push_back(item);
-        std::push_heap(queue_.begin(), queue_.end(), later);
+        for (Node* n : nodes) {
+            if (n->device != device_) continue;
+            queue_.push_back({&task, n});
+            std::push_heap(queue_.begin(), queue_.end(), later);
+        }
         filled_.notify_one();
     }
 
@@ -48,8 +52,8 @@ class Worker {
         return item;
     }
 
-    void loop(Device device) {
-        this_worker = device;
+    void loop() {
+        this_worker = device_;
         for (;;) {
             Item item = pop();
             work(*item.task, item.node);
@@ -77,6 +81,7 @@ class Worker {
             if (void* owned = std::exchange(s, nullptr)) static_cast<Stream*>(owned)->release();
     }
 
+    const Device device_;
     std::mutex lock_;
     std::condition_variable filled_;
     std::vector<Item> queue_;
@@ -99,6 +104,12 @@ bool runs_in_worker(const GraphTask& task, Device device) {
     return device.space != 0 && device != task.home && !space(device).host_order();
 }
 
-void give_to_worker(GraphTask* task, Node* n) { worker(n->device).push({task, n}); }
+void give_to_workers(GraphTask& task, std::span<Node* const> nodes) {
+    for (size_t i = 0; i < nodes.size(); ++i) {
+        auto same = [&](Node* n) { return n->device == nodes[i]->device; };
+        if (std::find_if(nodes.begin(), nodes.begin() + long(i), same) == nodes.begin() + long(i))
+            worker(nodes[i]->device).push(task, nodes);
+    }
+}
 
 }  // namespace tenora

@@ -330,6 +330,12 @@ void check_out(const Op& op, std::span<const Operand> in, std::span<Tensor* cons
     }
 }
 
+void check_out_device(const Op& op, Device made, Device out) {
+    if (out == made) return;
+    fail(ErrorKind::Runtime, "device", op.display(),
+         text("out= is on another device: got ", out, ", expected ", made, ". Move it."));
+}
+
 }  // namespace
 
 void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
@@ -343,10 +349,7 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
         for (size_t i = 0; i < out.size(); ++i) {
             const OutMeta& m = inferred.call->meta[i];
             check_out_dtype(o, m.dtype, out[i]->dtype);
-            if (!(out[i]->device == inferred.call->infer.device))
-                fail(ErrorKind::Runtime, "device", o.display(),
-                     text("out= is on another device: got ", out[i]->device, ", expected ",
-                          inferred.call->infer.device, ". Move it."));
+            check_out_device(o, inferred.call->infer.device, out[i]->device);
             direct = direct && m.dtype == out[i]->dtype;
         }
         for (size_t i = 0; i < out.size(); ++i) targets.warn(i, inferred.call->shape(int(i)));
@@ -357,7 +360,10 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
     } else {
         TensorRef made[kMaxOutputs];
         call_raw(id, in, attr, made);
-        for (size_t i = 0; i < out.size(); ++i) check_out_dtype(o, made[i]->dtype, out[i]->dtype);
+        for (size_t i = 0; i < out.size(); ++i) {
+            check_out_dtype(o, made[i]->dtype, out[i]->dtype);
+            check_out_device(o, made[i]->device, out[i]->device);
+        }
         for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.warn(i, made[i]->shape());
         for (size_t i = 0; i < out.size() && !o.has_rules; ++i) targets.fit(i, made[i]->shape());
         for (size_t i = 0; i < out.size(); ++i) targets.fill(i, made[i]);
