@@ -93,6 +93,13 @@ def test_counts_are_cast_as_in_pytorch(backend: str) -> None:
         assert lib.linalg.matrix_rank(table(lib), out=found).item() == 2.0
 
 
+@pytest.mark.parametrize("options", [{}, {"max_norm": 1.0}, {"padding_idx": 0}])
+def test_a_table_that_is_no_tensor_is_named(options: dict[str, Any], backend: str) -> None:
+    indices = tenora.tensor([0])
+    with pytest.raises((TypeError, RuntimeError), match=r"got list, expected (a t|T)ensor"):
+        tenora.nn.functional.embedding(indices, [[1.0, 2.0]], **options)
+
+
 def test_padding_says_how_many_amounts_fit(backend: str) -> None:
     with pytest.raises(NotImplementedError, match=r"got 2 amounts .* expected 4 or 6 amounts"):
         tenora.nn.functional.pad(tenora.zeros(1, 1, 4, 4), (1, 1), mode="reflect")

@@ -38,7 +38,7 @@ def embedding(
     """
     if max_norm is not None:
         _bound(weight, input, max_norm, norm_type)
-    if weight.ndim != 2:
+    if isinstance(weight, Tensor) and weight.ndim != 2:
         raise errors.OperationError(
             f"[embedding] weight: got {tuple(weight.shape)}, expected (rows, features). Pass a matrix."
         )
