@@ -40,13 +40,16 @@ class Judged:
 
 @contextlib.contextmanager
 def judging(row: BackendRow) -> Iterator[None]:
-    """Places tensors where the backend computes, and keeps to the dtypes that it claims."""
+    """Places tensors where the backend computes, new ones too, and keeps to the dtypes that it claims."""
     assert row.manifest is not None
+    before = tenora.get_default_device()
     Judged.device = "cpu" if "cpu" in row.device_types else row.device_types[0]
     Judged.dtypes = frozenset(row.manifest.capabilities) & frozenset(ALL) or frozenset(ALL)
+    tenora.set_default_device(Judged.device)
     try:
         yield
     finally:
+        tenora.set_default_device(before)
         Judged.device, Judged.dtypes = "cpu", frozenset(ALL)
 
 

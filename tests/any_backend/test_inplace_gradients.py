@@ -13,6 +13,8 @@ import pytest
 import tenora
 import tenora_ops
 
+pytestmark = pytest.mark.any_device
+
 
 def _differentiable() -> list[str]:
     written = [r for r in tenora_ops.records() if r.inplace_name and r.differentiable and not r.random]

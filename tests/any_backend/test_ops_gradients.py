@@ -14,6 +14,8 @@ from tenora_autograd import gradcheck, gradgradcheck
 from tenora_ops.record import Record
 from tenora_ops.samples import Draw, Sample
 
+pytestmark = pytest.mark.any_device
+
 LARGEST = 30  # elements of a sample that finite differences still walk through
 #: What a record's `no_differences` leaves out is told in docs/ops.md, with the reason.
 DIFFERENTIABLE = [

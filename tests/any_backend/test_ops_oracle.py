@@ -10,6 +10,8 @@ import tenora
 import tenora_ops
 from tenora_ops.samples import INTEGERS
 
+pytestmark = pytest.mark.any_device
+
 RECORDS = [r.name for r in tenora_ops.records()]
 
 

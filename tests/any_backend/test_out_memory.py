@@ -14,23 +14,25 @@ import tenora_ops
 from tenora_ops.record import Record
 from tenora_ops.samples import Sample
 
+pytestmark = pytest.mark.any_device
+
 
 def shifted(x: np.ndarray) -> tuple[Any, Any]:
     """The target begins one element behind the operand."""
-    memory = tenora.zeros(x.size + 1, dtype=getattr(tenora, x.dtype.name))
+    memory = tenora.zeros(x.size + 1, dtype=getattr(tenora, x.dtype.name), device=op_cases.Judged.device)
     operand, target = memory[: x.size].view(x.shape), memory[1:].view(x.shape)
     operand.copy_(tenora.from_numpy(x))
     return operand, target
 
 
 def itself(x: np.ndarray) -> tuple[Any, Any]:
-    operand = tenora.from_numpy(x.copy())
+    operand = op_cases.to_tensor(x.copy())
     return operand, operand
 
 
 def backwards(x: np.ndarray) -> tuple[Any, Any]:
     """The target's last element is the operand's first."""
-    operand = tenora.from_numpy(x.copy())
+    operand = op_cases.to_tensor(x.copy())
     return operand, operand[(slice(None, None, -1),) * x.ndim]
 
 

@@ -26,6 +26,8 @@ from tenora_ops.random import philox, uniforms, words
 from tenora_ops.record import Record
 from tenora_ops.samples import Sample, Seed
 
+pytestmark = pytest.mark.any_device
+
 DRAWING = [
     r.name
     for r in tenora_ops.records()

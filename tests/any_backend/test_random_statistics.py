@@ -21,6 +21,8 @@ import tenora
 from tenora import Generator
 from tenora.nn import functional as F
 
+pytestmark = pytest.mark.any_device
+
 COUNT = 20_000
 LEAST = 1e-3
 Call = Callable[[Generator], Any]

@@ -14,6 +14,7 @@ PACKAGES = {
     **CORE_PACKAGES,
     "tenora_reference": "backends/reference",
     "tenora_cpu_mkl": "backends/cpu_mkl",
+    "tenora_sim": "backends/sim",
     "tenora_conformance": "conformance",
 }
 
@@ -57,6 +58,8 @@ VIOLATIONS = [
     ("tenora_reference", "tenora_hooks"),
     ("tenora_cpu_mkl", "tenora_ops"),
     ("tenora_cpu_mkl", "tenora_reference"),
+    ("tenora_sim", "tenora_cpu_mkl"),
+    ("tenora_sim", "tenora"),
     ("tenora_conformance", "tenora_engine"),
     ("tenora_conformance", "tenora_reference"),
     ("tenora_hooks", "tenora_conformance"),
@@ -72,6 +75,7 @@ ALLOWED = [
     ("tenora_dispatch", "tenora_hooks"),
     ("tenora_reference", "tenora_dispatch"),
     ("tenora_cpu_mkl", "tenora_dispatch"),
+    ("tenora_sim", "tenora_dispatch"),
     ("tenora_conformance", "tenora"),
     ("tenora_conformance", "tenora_ops"),
     ("tenora_conformance", "tenora_dispatch"),
