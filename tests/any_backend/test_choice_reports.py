@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from attested import attest
+from conftest import run_python
 
 from tenora.cli.backends import describe_steps
-from tenora_dispatch import attestation, opset
+from tenora_dispatch import opset
 from tenora_dispatch.attestation import UnusableReport, folders_digest, folders_files, package_digest
 from tenora_dispatch.choice import BackendChoiceWarning, Chooser, UseBackend
 from tenora_dispatch.errors import BackendNotFoundError
@@ -23,8 +24,7 @@ REFERENCE = 'name = "{name}"\ndevice_types = ["cpu"]\nreference = true\n' + RANG
 
 @pytest.fixture
 def choose(engine: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], Chooser]:
-    """A chooser over nothing but what the test installs, which asks for reports."""
-    monkeypatch.setattr(attestation, "REQUIRED", True)
+    """A chooser over nothing but what the test installs, without wishes."""
     monkeypatch.delenv("TENORA_BACKEND", raising=False)
     monkeypatch.setenv("TENORA_CONFIG_DIR", str(tmp_path / "configuration"))
 
@@ -165,6 +165,33 @@ def test_no_code_of_the_backend_runs(install: Callable[..., Path], choose: Calla
     assert choose().explain("cpu").name == "ref"
     attest(home, "fast")
     assert choose().explain("cpu").name == "fast"
+
+
+def test_the_command_says_why_a_backend_was_passed_over(
+    fast: Path, install: Callable[..., Path], tmp_path: Path
+) -> None:
+    """On a device of its own, so that no other backend is a candidate."""
+    manifest = AUTO.replace("cpu", "npu")
+    home = install("lonely", manifest=manifest, attested=False)
+    env = {"TENORA_CONFIG_DIR": str(tmp_path / "configuration")}
+    shown = run_python(["-m", "tenora", "use", "--show"], path=home.parent, env=env)
+    told = " ".join(shown.stdout.split())
+    assert shown.returncode == 1 and "npu: no backend" in told
+    assert "lonely is passed over: it carries no conformance report (tenora-conformance.json)" in told
+    assert "Choose by name: tenora use lonely" in told
+    attest(home, "lonely", ["npu"])
+    shown = run_python(["-m", "tenora", "use", "--show"], path=home.parent, env=env)
+    assert shown.returncode == 0 and "npu: lonely, by installed backends" in shown.stdout
+
+
+def test_the_doctor_tells_of_a_backend_that_was_passed_over(
+    install: Callable[..., Path], tmp_path: Path
+) -> None:
+    home = install("lonely", manifest=AUTO.replace("cpu", "npu"), attested=False)
+    env = {"TENORA_CONFIG_DIR": str(tmp_path / "configuration")}
+    done = run_python(["-m", "tenora", "doctor", "--no-load"], path=home.parent, env=env)
+    assert done.returncode == 1 and "npu: no backend" in done.stdout
+    assert "lonely (it carries no conformance report" in " ".join(done.stdout.split())
 
 
 # ---- the digest

@@ -20,7 +20,7 @@ MANIFESTS = {
     tomllib.loads(path.read_text())["name"]: path
     for path in sorted(ROOT.glob("backends/*/*/tenora-backend.toml"))
 }
-#: Those of which a report is attached; a backend without one serves nobody who does not name it.
+#: Those of which a report is attached.
 ATTACHED = {
     name: path.with_name(attestation.FILE_NAME)
     for name, path in MANIFESTS.items()
@@ -30,6 +30,12 @@ ADVICE = "run `make conformance` and commit what it writes"
 
 
 INSTALLED = {row.name: row for row in tenora_dispatch.backends() if row.name in MANIFESTS}
+
+
+def test_what_serves_by_itself_has_a_report() -> None:
+    """Else everybody computes with the reference, slowly."""
+    willing = {name for name, path in MANIFESTS.items() if tomllib.loads(path.read_text()).get("auto")}
+    assert willing and willing <= ATTACHED.keys(), ADVICE
 
 
 def test_the_reports_are_current() -> None:

@@ -23,8 +23,6 @@ from tenora_dispatch.errors import ManifestError
 FILE_NAME = "tenora-conformance.json"
 SOURCES_FILE = "tenora-sources.txt"
 SCHEMA = 1
-#: Whether the automatic choice passes over a backend that carries no report that counts.
-REQUIRED = False
 #: What the automatic choice asks for.
 REQUIRED_LEVEL = "L3"
 LEVELS = ("L0", "L1", "L2", "L3", "L4")

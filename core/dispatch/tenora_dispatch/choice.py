@@ -265,8 +265,6 @@ class Chooser:
 def _objection(row: BackendRow, device_type: str) -> str:
     """Why a backend that is willing may not be chosen automatically; "" if it may."""
     assert row.manifest is not None
-    if not attestation.REQUIRED:
-        return ""
     return attestation.objection(row.manifest.path, row.package, device_type, opset.version())
 
 

@@ -97,6 +97,8 @@ def _print_choices(reports: dict[str, Report]) -> bool:
         if choice.problem is not None:
             print(describe_steps(choice))
             print(text.indented(str(choice.problem)))
+        if choice.warning:
+            print(text.indented(choice.warning))
         bad = bad or choice.problem is not None
     return bad
 
