@@ -6,6 +6,7 @@ The order is that of a run: what others stand on comes first.
 from __future__ import annotations
 
 from tenora_conformance.checks import (
+    claims,
     errors,
     faults,
     gradients,
@@ -16,7 +17,9 @@ from tenora_conformance.checks import (
     memory,
     out,
     processes,
+    property,
     random,
+    relations,
     threads,
     training,
     values,
@@ -25,7 +28,8 @@ from tenora_conformance.checks import (
 from tenora_conformance.model import Check
 
 _MODULES = (
-    *(loading, memory, values, hostile, errors, inplace, out, views, random, gradients, training),
+    *(loading, memory, values, hostile, errors, inplace, out, views, random),
+    *(relations, property, claims, gradients, training),
     *(interop, threads, processes, faults),
 )
 CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in _MODULES}
