@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -237,7 +238,8 @@ def test_a_shard_with_a_result_less_is_not_met(install: Install, conformance: Ru
     lost = json.loads(lines.pop(1))["case"]
     path.write_text("\n".join(lines) + "\n")
     done = conformance("merge", "part1", "part2", "--out", "whole")
-    assert done.returncode == 1 and f"1 of 8 cases have no result, {lost} first" in done.stdout, done.stdout
+    assert done.returncode == 1, done.stdout
+    assert re.search(rf"1 of \d+ cases have no result, {lost} first", done.stdout), done.stdout
 
 
 def test_last_failed_takes_what_failed(install: Install, conformance: Run, tmp_path: Path) -> None:
