@@ -4,6 +4,7 @@
 #   make check-all   every job of ci/, each job's last green date into docs/figures.md
 #   make bench       the speed ratios against NumPy and PyTorch
 #   make conformance judge the backends and renew the reports beside their manifests (those that are stale)
+#   make mutants     seeded faults that the conformance suite has to find, in docs/mutants.md; at most 8 hours
 #   make wheels      the sdists, and the wheels built from them, in dist/
 #   make build       rebuild the native modules after a change of C++
 #   make format      ruff and clang-format over everything
@@ -31,7 +32,7 @@ ifneq ($(ORACLE),0)
 ORACLE_STAMP := $(STAMPS)/oracle.installed
 endif
 
-.PHONY: setup build demo test check-all bench conformance wheels format clean
+.PHONY: setup build demo test check-all bench conformance mutants wheels format clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -82,6 +83,9 @@ bench: setup $(STAMPS)/oracle.installed
 
 conformance: setup
 	$(PY) ci/renew_reports.py $(BACKEND)
+
+mutants: setup
+	PYTHONPATH=conformance $(PY) -m mutants run --jobs $(CMAKE_BUILD_PARALLEL_LEVEL)
 
 wheels: setup
 	$(PY) ci/wheels.py
