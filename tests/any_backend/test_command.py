@@ -116,6 +116,16 @@ def test_backends_lists_without_running_code(install):
     assert row.split() == ["quiet", "DISCOVERED", "cpu", "by-name", "dist-of-quiet", "1.5"]
 
 
+@pytest.mark.parametrize(("auto", "code"), [("false", 0), ("true", 1)])
+def test_a_device_that_waits_to_be_asked_for_is_no_fault(install, auto, code):
+    """One whose backend wants to serve by itself, but may not without a report, is."""
+    manifest = HOST.replace('"cpu"', '"waiting"') + f"auto = {auto}\n"
+    home = install("patient", manifest=manifest)
+    shown = command("use", "--show", path=home.parent)
+    assert "waiting: no backend" in shown.stdout
+    assert shown.returncode == code, shown.stdout
+
+
 def test_use_show_clear(install):
     home = install("mine", manifest=HOST)
     configuration = str(home.parent / "settings")

@@ -90,10 +90,17 @@ def _show() -> int:
         print(describe_steps(choice))
         if choice.problem is not None:
             print(text.indented(str(choice.problem)))
-            code = 1
+            code = code if waits_to_be_asked(choice) else 1
         if choice.warning:
             print(text.indented(choice.warning))
     return code
+
+
+def waits_to_be_asked(choice: Choice) -> bool:
+    """Whether nobody chose, and no backend for the device wants to be chosen by itself: that is no fault."""
+    rows = [row for row in tenora_dispatch.backends() if choice.device_type in row.device_types]
+    nobody_chose = choice.source == choice.steps[-1][0]
+    return nobody_chose and all(row.manifest is not None and not row.manifest.auto for row in rows)
 
 
 def describe_steps(choice: Choice) -> str:

@@ -15,9 +15,8 @@ from dataclasses import asdict, dataclass
 
 import tenora_dispatch
 from tenora.cli import text
-from tenora.cli.backends import describe_steps
+from tenora.cli.backends import describe_steps, waits_to_be_asked
 from tenora_dispatch import BackendError, opset
-from tenora_dispatch.choice import Choice
 from tenora_dispatch.config import BACKEND_VARIABLE, config_path, environment_backends
 from tenora_dispatch.errors import root_cause
 from tenora_dispatch.lifecycle import OUT
@@ -95,7 +94,7 @@ def _print_choices(reports: dict[str, Report]) -> bool:
         report = reports.get(choice.name or "")
         fate = f" (which is {report.state})" if report and report.state in OUT else ""
         print(f"{kind}: {choice.name or 'no backend'}{fate}, by {choice.source}")
-        unasked = _waits_to_be_asked(choice)
+        unasked = waits_to_be_asked(choice)
         if choice.problem is not None:
             if not unasked:
                 print(describe_steps(choice))
@@ -104,13 +103,6 @@ def _print_choices(reports: dict[str, Report]) -> bool:
             print(text.indented(choice.warning))
         bad = bad or (choice.problem is not None and not unasked)
     return bad
-
-
-def _waits_to_be_asked(choice: Choice) -> bool:
-    """Whether nobody chose, and no backend for the device wants to be chosen by itself: that is no fault."""
-    rows = [row for row in tenora_dispatch.backends() if choice.device_type in row.device_types]
-    nobody_chose = choice.source == choice.steps[-1][0]
-    return nobody_chose and all(row.manifest is not None and not row.manifest.auto for row in rows)
 
 
 def _print_plugins() -> bool:
