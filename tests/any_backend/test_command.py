@@ -120,7 +120,7 @@ def test_backends_lists_without_running_code(install):
 def test_a_device_that_waits_to_be_asked_for_is_no_fault(install, auto, code):
     """One whose backend wants to serve by itself, but may not without a report, is."""
     manifest = HOST.replace('"cpu"', '"waiting"') + f"auto = {auto}\n"
-    home = install("patient", manifest=manifest)
+    home = install("patient", manifest=manifest, attested=False)
     shown = command("use", "--show", path=home.parent)
     assert "waiting: no backend" in shown.stdout
     assert shown.returncode == code, shown.stdout
