@@ -53,6 +53,11 @@ def _forward(subject: Subject, dtype: str, outcome: Outcome) -> None:
     _same(_together(subject, work), [work(n) for n in range(THREADS)], "a forward pass")
 
 
+def _add_gradients(leaf: Any) -> None:
+    for _ in range(ROUNDS):
+        (leaf * 2).sum().backward()
+
+
 def _backward(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """Each thread's own graph, and one leaf that all share."""
 
@@ -65,7 +70,7 @@ def _backward(subject: Subject, dtype: str, outcome: Outcome) -> None:
 
     _same(_together(subject, work), [work(n) for n in range(THREADS)], "a gradient")
     shared = tenora.ones(8, device=subject.device, requires_grad=True)
-    _together(subject, lambda number: [(shared * 2).sum().backward() for _ in range(ROUNDS)] and None)
+    _together(subject, lambda number: _add_gradients(shared))
     total = fetched(shared.grad)
     if not np.array_equal(total, np.full(8, 2.0 * THREADS * ROUNDS, np.float32)):
         raise Failed(

@@ -19,6 +19,7 @@ import tenora
 import tenora_dispatch
 from tenora import nn
 from tenora.nn import functional as F
+from tenora_conformance.judge.compare import fetched
 from tenora_conformance.model import Case, Check, Detail, Failed, Level, Outcome, Unsupported
 from tenora_conformance.subject import HOST, Subject, judged_by, watch
 
@@ -58,7 +59,7 @@ def _fit(module: Any, x: Any, labels: Any, make: Optimizers) -> Losses:
         loss = F.cross_entropy(module(x), labels)
         loss.backward()
         optimizer.step()
-        losses.append(loss.item())
+        losses.append(float(fetched(loss)))
     return losses
 
 
@@ -102,7 +103,7 @@ def _gan(device: str, dtype: Any, make: Optimizers) -> Losses:
         fooled = F.binary_cross_entropy_with_logits(critic(made), ones)
         fooled.backward()
         second.step()
-        losses.append(loss.item() + fooled.item())
+        losses.append(float(fetched(loss + fooled)))
     return losses
 
 
