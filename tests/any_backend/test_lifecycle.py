@@ -112,6 +112,7 @@ def test_native_runtime_out_of_range(install, table):
         ("import no_such_module_anywhere", ModuleNotFoundError, "no_such_module_anywhere"),
         ("def load(registry: print(", SyntaxError, "was never closed"),
         ("import sys; sys.exit(3)", SystemExit, "3"),
+        ("def load(registry): raise BaseException('no more')", BaseException, "no more"),
         ("def load(registry): raise KeyError('inside load')", KeyError, "inside load"),
         ("def load(registry): pass", BackendFailedError, "registered nothing"),
         ("x = 1", BackendFailedError, "got no function load"),

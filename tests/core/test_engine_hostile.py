@@ -254,7 +254,10 @@ def test_python_kernel_results() -> None:
         answers.append(lambda input, out: input * 3)
         assert x.exp().tolist() == [3.0, 6.0]
         answers.append(lambda input, out: input[:1])
-        with pytest.raises(RuntimeError, match="shape"):
+        with pytest.raises(RuntimeError, match=r"got float32\[1\], expected float32\[2\]"):
+            x.exp()
+        answers.append(lambda input, out: input + 0j)
+        with pytest.raises(RuntimeError, match=r"got complex64\[2\], expected float32\[2\]"):
             x.exp()
         answers.append(lambda input, out: input.__setitem__(0, 1.0))
         with pytest.raises(ValueError, match="read-only"):

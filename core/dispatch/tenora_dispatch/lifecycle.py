@@ -164,7 +164,9 @@ class BackendTable:
         before = row.state
         try:
             step(row)
-        except (Exception, SystemExit) as error:  # a stranger's module may even call sys.exit
+        except KeyboardInterrupt:  # the user's
+            raise
+        except BaseException as error:  # a stranger's module may call sys.exit, or raise what is no Exception
             row.cause = error
             row.state = _state_of(error)
             plugins.call("tenora_backend_failed", name=row.name, state=row.state.value, cause=error)

@@ -126,7 +126,34 @@ PyObject* keywords_for(PyKernel& k, size_t n_attr) {
     return k.keyword_names[n_attr] = names.release();
 }
 
-// What the kernel returned goes into the outputs.
+// Where a kind of number stands in: bool < whole < real < complex; what is no number stands above all.
+int rank_of(PyArrayObject* array) {
+    switch (PyArray_DESCR(array)->kind) {
+        case 'b':
+            return 0;
+        case 'i':
+        case 'u':
+            return 1;
+        case 'f':
+        case 'V':  // bfloat16
+            return 2;
+        case 'c':
+            return 3;
+        default:
+            return 4;
+    }
+}
+
+std::string described(PyArrayObject* array) {
+    PyRef dtype = own(PyObject_Str(reinterpret_cast<PyObject*>(PyArray_DESCR(array))));
+    std::string text = to_text(dtype.get()) + "[";
+    for (int d = 0; d < PyArray_NDIM(array); ++d)
+        text += (d ? ", " : "") + std::to_string(PyArray_DIMS(array)[d]);
+    return text + "]";
+}
+
+// What the kernel returned goes into the outputs. It is rounded to their dtype, never cut down to a lesser
+// kind.
 void store_result(PyKernel& k, PyObject* result, PyObject* out, uint16_t n_out) {
     if (result == Py_None || result == out) return;
     for (int i = 0; i < n_out; ++i) {
@@ -144,9 +171,11 @@ void store_result(PyKernel& k, PyObject* result, PyObject* out, uint16_t n_out) 
         PyRef array = own(PyArray_FROM_O(value));
         auto *from = reinterpret_cast<PyArrayObject*>(array.get()),
              *to = reinterpret_cast<PyArrayObject*>(target);
-        if (!PyArray_SAMESHAPE(from, to)) {
+        if (!PyArray_SAMESHAPE(from, to) || rank_of(from) > rank_of(to)) {
             raise_kind(ErrorKind::Runtime, "kernel", k.op,
-                       "the Python kernel of '" + k.backend + "' returned an array of the wrong shape.");
+                       "what the Python kernel of '" + k.backend + "' returned is wrong: got " +
+                           described(from) + ", expected " + described(to) +
+                           ". Return an array of that shape and dtype, or fill `out`.");
         }
         if (PyArray_CopyInto(to, from) < 0) throw_python();
     }

@@ -145,6 +145,10 @@ Block* SegmentAllocator::grow(size_t bytes, Stream* stream, bool exact, std::str
         if (!exact || size == bytes) return nullptr;
         size = bytes;  // the last attempt asks for no more than is needed
     }
+    if (in_use(reinterpret_cast<uintptr_t>(data), size)) {
+        policy_.budget->give(size);
+        refuse_alloc(device_, "memory that is in use already", "memory that no other block lies in");
+    }
     ++stats_.raw_allocations;
     stats_.reserved_bytes += int64_t(size);
     stats_.reserved_bytes_peak = std::max(stats_.reserved_bytes_peak, stats_.reserved_bytes);
@@ -157,6 +161,14 @@ Block* SegmentAllocator::grow(size_t bytes, Stream* stream, bool exact, std::str
     segment->pool->free.insert(block);
     segments_.emplace(segment->address, std::move(segment));
     return take(bytes, stream);
+}
+
+bool SegmentAllocator::in_use(uintptr_t address, size_t bytes) const {
+    auto behind = segments_.upper_bound(address);
+    if (behind != segments_.end() && behind->first < address + bytes) return true;
+    if (behind == segments_.begin()) return false;
+    const auto& before = *std::prev(behind);
+    return before.first + before.second->bytes > address;
 }
 
 Block* SegmentAllocator::borrow(size_t bytes, Stream* stream) {

@@ -81,11 +81,14 @@ int32_t raw_allocate(Device device, size_t bytes, size_t alignment, void** data,
     auto address = reinterpret_cast<uintptr_t>(*data);
     if (address && address % alignment == 0) return TNR_OK;
     if (address) f.release(f.state, device.index, *data, bytes);
+    refuse_alloc(device, address ? "an address that is not aligned" : "success with a null address",
+                 "memory aligned to " + std::to_string(alignment) + " bytes");
+}
+
+void refuse_alloc(Device device, const std::string& got, const std::string& expected) {
     fail(ErrorKind::Runtime, "backend", "allocate",
-         "backend '" + space(device).provider + "' broke the contract of tnr_space.alloc: got " +
-             (address ? "an address that is not aligned" : "success with a null address") +
-             ", expected memory aligned to " + std::to_string(alignment) +
-             " bytes. Report this to the backend's author.");
+         "backend '" + space(device).provider + "' broke the contract of tnr_space.alloc: got " + got +
+             ", expected " + expected + ". Report this to the backend's author.");
 }
 
 void synchronize_quietly(Device device) {

@@ -72,6 +72,7 @@ class SegmentAllocator final : public CachingAllocator {
     Block* take(size_t bytes, Stream* stream);
     Block* take_from(BlockPool& pool, size_t bytes);
     Block* grow(size_t bytes, Stream* stream, bool exact, std::string* cause);
+    bool in_use(uintptr_t address, size_t bytes) const;
     Block* borrow(size_t bytes, Stream* stream);
     Block* hand_out(Block* block, Stream* stream);
     void split(Block* block, size_t bytes);
@@ -156,6 +157,9 @@ inline void* small_data(const Block* b) {
 // TNR_OK with a good pointer, or TNR_OUT_OF_MEMORY with
 // the cause; any other answer of the backend is an Error.
 int32_t raw_allocate(Device device, size_t bytes, size_t alignment, void** data, std::string* cause);
+
+// What a backend's alloc must not hand out.
+[[noreturn]] void refuse_alloc(Device device, const std::string& got, const std::string& expected);
 
 void synchronize_quietly(Device device);  // all streams of a device; errors are left to the next call
 
