@@ -202,5 +202,7 @@ class Check:
     """After which a case counts as TIMEOUT."""
     cases_of: Callable[[str], Iterable[Case]] | None = None
     """The cases of one op, where that is much cheaper than to list all."""
+    scripts: bool = False
+    """Whether it has scripts, whose names begin with `@`, beside what `cases_of` lists."""
     lowest: Level = Level.L0
     """The lowest level of its cases: a run below it does not list them."""

@@ -45,9 +45,10 @@ def all_cases(level: Level = Level.L4, ops: Collection[str] = ()) -> Iterator[Ca
 
 
 def _listed(check: Check, ops: Collection[str]) -> Iterable[Case]:
-    if not ops or check.cases_of is None or any(op.startswith("@") for op in ops):
+    scripts = any(op.startswith("@") for op in ops)
+    if not ops or check.cases_of is None or (scripts and check.scripts):
         return check.cases()
-    return itertools.chain.from_iterable(map(check.cases_of, ops))
+    return itertools.chain.from_iterable(check.cases_of(op) for op in ops if not op.startswith("@"))
 
 
 def reason_to_leave_out(case: Case, subject: Subject) -> str:

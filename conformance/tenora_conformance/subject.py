@@ -77,7 +77,10 @@ def load(name: str, device: str = "") -> Subject:
         kind = _device_type(row.name, row.device_types, device)
         place = device if ":" in device or kind == HOST else f"{kind}:0"
         words = frozenset(row.manifest.capabilities)
-        stream = None if kind == HOST else getattr(tenora, kind).current_stream()
+        there = (
+            kind != HOST and tenora_dispatch.device_count(kind) > 0
+        )  # a case of L0 says so where there is none
+        stream = getattr(tenora, kind).current_stream() if there else None
         return Subject(
             name=name,
             device=place or kind,

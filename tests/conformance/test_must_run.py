@@ -99,3 +99,10 @@ def test_a_run_lacks_what_the_checks_no_longer_list(another) -> None:
     assert manifest.lacking(Level.L1, CASES[1:])[0].startswith("1 cases of ")
     assert manifest.lacking(Level.L2, [case for case in CASES if case.level < Level.L3]) == []
     assert manifest.lacking(Level.L3, [case for case in CASES if case.level < Level.L3]) != []
+
+
+@pytest.mark.parametrize("names", [("gather", "add"), ("adadelta_update",), ("@memory", "@tape", "argmax")])
+def test_the_cases_of_some_ops_are_those_of_the_list(names: tuple[str, ...]) -> None:
+    listed = {case for case in manifest.committed() if case.partition("/")[0] in names}
+    here = {case.id for case in must_run.all_cases(ops=names)}
+    assert listed and here == listed

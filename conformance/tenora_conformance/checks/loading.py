@@ -20,6 +20,29 @@ import sys, tenora, tenora_dispatch
 row = next(row for row in tenora_dispatch.backends() if row.name == NAME)
 print(row.package in sys.modules, row.state)
 """
+#: Run in a process of its own: what functions and classes of tenora and of this suite loading a backend replaces.
+REPLACED = """
+import sys, types
+import tenora, tenora_dispatch, tenora_ops
+from tenora_conformance.run import one, worker
+
+def seen():
+    found = {}
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("tenora", "tenora_autograd", "tenora_conformance", "tenora_dispatch",
+                                      "tenora_engine", "tenora_hooks", "tenora_ops"):
+            for key, value in list(vars(module).items()):
+                if callable(value):
+                    found[f"{name}.{key}"] = value
+                if isinstance(value, type) and value.__module__ == name:
+                    found.update((f"{name}.{key}.{k}", v) for k, v in vars(value).items() if callable(v))
+    return found
+
+before = seen()
+with tenora.use_backend(NAME):
+    after = seen()
+print(" ".join(sorted(name for name in before if after.get(name) is not before[name])))
+"""
 #: A wrong value of each type of option.
 WRONG = {"bool": "neither", "int": "neither", "float": "neither", "str": 3}
 
@@ -35,6 +58,16 @@ def _discovery(subject: Subject, dtype: str, outcome: Outcome) -> None:
         raise Failed(
             f"discovery runs code of the backend: its package is loaded and its state is {state}, expected"
             " DISCOVERED with nothing loaded. Keep work out of entry points and of other packages' start-up"
+        )
+
+
+def _untouched(subject: Subject, dtype: str, outcome: Outcome) -> None:
+    """Loading it leaves tenora and its judge as they are."""
+    replaced = run_python(REPLACED, subject).split()
+    if replaced:
+        raise Failed(
+            f"loading it replaces {', '.join(replaced[:3])}, expected tenora and this suite as they were. Register"
+            " kernels instead"
         )
 
 
@@ -121,6 +154,7 @@ def _tensor(subject: Subject, dtype: str, outcome: Outcome) -> None:
 
 SCRIPTS: dict[str, Script] = {
     "discovery": _discovery,
+    "untouched": _untouched,
     "state": _state,
     "manifest": _manifest,
     "capabilities": _capabilities,

@@ -3,10 +3,14 @@
 - Bit patterns are compared, not numbers: NaN payloads, -0.0 and denormals travel unchanged.
 - What a backend says of itself (`memory_stats`) must be back where it was; an impossible request is an
   `OutOfMemoryError`, after which the device still works.
+- What it does not say shows in the process: calls and blocks that are given back must not make it grow (`steady`).
 """
 
 from __future__ import annotations
 
+import resource
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,14 +25,20 @@ from tenora_ops.samples import ALL, numpy_dtype
 #: Elements of a tensor: none, one, around a vector, around a page, a large one.
 COUNTS = (0, 1, 3, 15, 16, 17, 1023, 1025, 100_003)
 ALIGNMENT = 64
+STATM = Path("/proc/self/statm")
 IMPOSSIBLE = 1 << 60
+#: Calls on tensors of so many bytes, and blocks that are given back: 64 MiB of either, were they kept.
+CALLS, CALL_BYTES = 1024, 1 << 16
+BLOCKS, BLOCK_BYTES = 8, 1 << 23
+#: Bytes by which a process may grow meanwhile: caches and fragments.
+GROWTH = 24 << 20
 
 
 def _patterns(dtype: str, count: int) -> np.ndarray:
     """Elements of random bits; booleans stay 0 or 1."""
     kind = numpy_dtype(dtype)
     bits = np.random.default_rng(count + 1).integers(0, 256, count * kind.itemsize, np.uint8)
-    return (bits & 1 if dtype == "bool" else bits).view(kind)
+    return np.asarray((bits & 1 if dtype == "bool" else bits).view(kind))
 
 
 def _there(array: np.ndarray, subject: Subject) -> Any:
@@ -104,6 +114,41 @@ def _returned(subject: Subject, dtype: str, outcome: Outcome) -> None:
         raise Failed(f"live bytes while tensors live: got {held}, expected more than {before}")
 
 
+def _resident() -> int:
+    """Bytes of this process in memory; what they were at most where the system tells nothing else."""
+    if STATM.exists():
+        return int(STATM.read_text().split()[1]) * resource.getpagesize()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _steady(subject: Subject, dtype: str, outcome: Outcome) -> None:
+    """Neither calls nor blocks that are given back make the process grow."""
+    module, size = getattr(tenora, subject.device_type), numpy_dtype(dtype).itemsize
+    small = tenora.ones(CALL_BYTES // size, dtype=subject.dtype(dtype), device=subject.device)
+
+    def compute() -> None:
+        for _ in range(CALLS):
+            small + small
+
+    def take_blocks() -> None:
+        for _ in range(BLOCKS):
+            tenora.ones(BLOCK_BYTES // size, dtype=subject.dtype(dtype), device=subject.device)
+            module.synchronize()
+            module.empty_cache()
+
+    for what, work in ((f"{CALLS} sums of {CALL_BYTES} bytes", compute), (f"{BLOCKS} blocks", take_blocks)):
+        work()
+        before = _resident()
+        work()
+        grown = _resident() - before
+        if grown > GROWTH:
+            raise Failed(
+                f"memory of the process after {what} that were given back: got {grown >> 20} MiB more, expected at"
+                f" most {GROWTH >> 20}. Look for what is kept of each call"
+            )
+
+
 def _exhausted(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """An impossible request is an OutOfMemoryError, and the next possible one succeeds."""
     try:
@@ -124,6 +169,7 @@ SCRIPTS: dict[str, Script] = {
     "windows": _windows,
     "aligned": _aligned,
     "returned": _returned,
+    "steady": _steady,
     "exhausted": _exhausted,
 }
 CHECK = script_check("memory", Level.L1, SCRIPTS, dtypes=ALL, root="round_trip")

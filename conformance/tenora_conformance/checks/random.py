@@ -225,4 +225,4 @@ def _law(name: str, subject: Subject, outcome: Outcome) -> None:
     outcome.worst = judge_law(fetched(got).astype(np.float64).ravel(), law, discrete)
 
 
-CHECK = Check("random", cases, run, cases_of=cases_of, lowest=Level.L1)
+CHECK = Check("random", cases, run, cases_of=cases_of, scripts=True, lowest=Level.L1)

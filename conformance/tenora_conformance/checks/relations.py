@@ -287,4 +287,4 @@ def _relation(case: Case, subject: Subject, outcome: Outcome) -> None:
     judged(one, other, tolerance, outcome, case.number)
 
 
-CHECK = Check("relations", cases, run, needs, cases_of=cases_of, lowest=Level.L1)
+CHECK = Check("relations", cases, run, needs, cases_of=cases_of, scripts=True, lowest=Level.L1)
