@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 from conftest import pip_install, run_python
 
+import native_template
 from tenora.cli import main
 from tenora.cli.new_backend import TEMPLATES, template_files, write_backend
 from tenora_dispatch.errors import ArgumentValueError, OperationError
 
 NAME = "tiny_gpu"
+KINDS = {"python": [], "native": ["--native"]}
 
 
-@pytest.fixture(scope="module")
-def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="module", params=KINDS)
+def generated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that holds a generated package, and `site` with what pip made of it."""
     folder = tmp_path_factory.mktemp("authors")
-    done = run_python(
-        [
-            "-c",
-            f"import os, tenora.cli; os.chdir({str(folder)!r}); tenora.cli.main(['new-backend', {NAME!r}])",
-        ]
-    )
+    command = ["new-backend", NAME, *KINDS[request.param]]
+    done = run_python(["-c", f"import os, tenora.cli; os.chdir({str(folder)!r}); tenora.cli.main({command})"])
     assert done.returncode == 0, done.stderr
     pip_install(folder / NAME, folder / "site")
     return folder
@@ -62,10 +61,27 @@ def test_it_passes_l1_as_its_workflow_asks(generated):
 
 def test_the_template_is_small():
     """The budget of a backend that passes L1: 6 files, 800 lines."""
-    package = TEMPLATES / "backend_python" / "tenora_newbackend"
-    files = [source for source, _ in template_files(package) if source.stat().st_size]
-    lines = sum(len(source.read_text().splitlines()) for source in files)
-    assert len(files) <= 6 and lines <= 800, (len(files), lines)
+    package, kernels = (
+        TEMPLATES / "backend_python" / "tenora_newbackend",
+        TEMPLATES / "backend_native" / "src" / "kernels",
+    )
+    for folder in (package, kernels):
+        files = [source for source, _ in template_files(folder) if source.stat().st_size]
+        lines = sum(len(source.read_text().splitlines()) for source in files)
+        assert 0 < len(files) <= 6 and lines <= 800, (folder, len(files), lines)
+
+
+def test_the_native_kernels_are_those_of_the_simulated_device():
+    """Written by `python ci/native_template.py`; only the namespace differs."""
+    assert native_template.differing() == []
+
+
+def test_a_kernel_that_differs_is_seen(tmp_path):
+    shutil.copytree(native_template.TEMPLATE, tmp_path / "kernels")
+    assert native_template.differing(tmp_path / "kernels") == []
+    (tmp_path / "kernels" / "index.cpp").write_text("// mine")
+    (tmp_path / "kernels" / "extra.cpp").write_text("// mine")
+    assert native_template.differing(tmp_path / "kernels") == ["extra.cpp", "index.cpp"]
 
 
 def test_nothing_of_the_placeholder_is_left(generated):
@@ -125,5 +141,5 @@ def test_the_command_says_what_comes_next(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["new-backend", NAME]) == 0
     told = capsys.readouterr().out
-    assert f"pip install -e ./{NAME}" in told and f"tenora-conformance run {NAME} --level L1" in told
+    assert f"pip install ./{NAME}" in told and f"tenora-conformance run {NAME} --level L1" in told
     assert (tmp_path / NAME / "pyproject.toml").is_file()

@@ -87,10 +87,10 @@ T to_whole(double x) {
 // A number as an element of another type: what casts, fills and results need.
 template <class To, class From>
 To convert(From x) {
-    if constexpr (Short<From>) {
-        return convert<To>(widen(x));
-    } else if constexpr (std::same_as<To, From>) {
+    if constexpr (std::same_as<To, From>) {  // first: what is only copied keeps its bits, those of a NaN too
         return x;
+    } else if constexpr (Short<From>) {
+        return convert<To>(widen(x));
     } else if constexpr (std::same_as<To, bool>) {
         return x != From{};
     } else if constexpr (Complex<From> && !Complex<To>) {

@@ -6,7 +6,7 @@
     tenora use NAME | --show | --clear   the backend of this user
     tenora ops [NAME] [--count]          the operations; how many distinct public ones there are
     tenora explain OP --device D         which code runs, and why
-    tenora new-backend NAME              a package for a backend of your own, in ./NAME
+    tenora new-backend NAME [--native]   a package for a backend of your own, in ./NAME
     tenora --version | --include | --cmakedir
 
 Exit codes: 0 well, 1 something is wrong and was printed, 2 the command line cannot be understood.

@@ -1,7 +1,7 @@
-"""`tenora new-backend NAME`: writes a complete package of a backend into ./NAME, to be changed from there.
+"""`tenora new-backend NAME [--native]`: writes a complete package of a backend into ./NAME, to be changed from there.
 
-- A template is a folder of `tenora/templates`: what it holds is a backend called `newbackend` that installs, loads and
-  passes level L1; here it only gets its name. In names of files a leading `dot_` is a dot.
+- A template is a folder of `tenora/templates`, joined with `backend_common`: together a backend called `newbackend`
+  that installs, loads and passes level L1; here it only gets its name. In names of files a leading `dot_` is a dot.
 - The folder appears whole or not at all.
 """
 
@@ -18,6 +18,7 @@ from tenora_dispatch.errors import ArgumentValueError, OperationError
 from tenora_dispatch.manifest import NAME_RULE
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
+COMMON = TEMPLATES / "backend_common"
 #: What the backend, and with `tenora-` before it the distribution, is called in the templates.
 PLACEHOLDER = "newbackend"
 
@@ -28,14 +29,19 @@ def add_commands(subcommands: "argparse._SubParsersAction[argparse.ArgumentParse
         "new-backend", help="write a package for a backend of your own into ./NAME"
     )
     parser.add_argument("name", help="its short name, in lower case: what `tenora use` will take")
+    parser.add_argument(
+        "--native", action="store_true", help="in C++ against the C header, not in Python over NumPy"
+    )
     parser.set_defaults(run=run_new_backend)
 
 
 def run_new_backend(arguments: argparse.Namespace) -> int:
     """Writes the package and says what to do next."""
-    folder = write_backend(arguments.name, Path.cwd())
+    folder = write_backend(
+        arguments.name, Path.cwd(), "backend_native" if arguments.native else "backend_python"
+    )
     print(f"{folder.name}/ holds the backend {arguments.name!r}, which passes level L1. Next:")
-    print(f"    pip install -e ./{folder.name}")
+    print(f"    pip install ./{folder.name}")
     print("    tenora doctor")
     print(f"    tenora-conformance run {arguments.name} --level L1")
     print(f"{folder.name}/README.md leads on from there.")
@@ -58,7 +64,7 @@ def write_backend(name: str, where: Path, template: str = "backend_python") -> P
     try:
         with tempfile.TemporaryDirectory(dir=where, prefix=f".{name}-") as unfinished:
             made = Path(unfinished) / name
-            for source, relative in template_files(TEMPLATES / template):
+            for source, relative in (*template_files(COMMON), *template_files(TEMPLATES / template)):
                 target = made / renamed(relative.as_posix(), name)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(renamed(source.read_text(encoding="utf-8"), name), encoding="utf-8")
