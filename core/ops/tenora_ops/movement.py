@@ -176,6 +176,8 @@ permute = op(
     example="tenora.permute(tenora.ones(2, 3), (1, 0))",
     method=True,
 )
+
+
 def swaps(draw: Draw) -> list[Sample]:
     """Tensors and two dims of theirs."""
     return [
