@@ -23,4 +23,6 @@ def load(registry: Registry) -> None:
         if (folder / LIBRARY).is_file():
             registry.native(folder / LIBRARY)
             return
-    raise FileNotFoundError(f"{LIBRARY} is in none of {', '.join(map(str, folders))}: build the package again.")
+    raise FileNotFoundError(
+        f"{LIBRARY} is in none of {', '.join(map(str, folders))}: build the package again."
+    )
