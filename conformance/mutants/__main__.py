@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    options = parser().parse_args(given)
+    options = parser().parse_intermixed_args(given)
     sandbox = Sandbox(options.folder.resolve())
     if not sandbox.entered:
         if options.fresh or not sandbox.made:

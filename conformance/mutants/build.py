@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -61,7 +62,7 @@ class Builder:
     def library(self, source: str) -> Path:
         """The library of the sources as they stand. Raises: NotBuilt with the compiler's first error."""
         target = TARGETS[source]
-        where = self.folder / f"build-{source}"
+        where = self.sources / target.folder / "build" / "mutants"
         if not (where / "build.ninja").exists():
             self._tool("-S", str(self.sources / target.folder), "-B", str(where), "-G", "Ninja", *_hints())
         self._tool("--build", str(where), "--target", target.target, "-j", "1")
@@ -73,7 +74,9 @@ class Builder:
     def _tool(self, *arguments: str) -> None:
         cmake = Path(sys.executable).parent / "cmake"
         command = [str(cmake) if cmake.exists() else "cmake", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        # As deep as an installed build, and its paths relative: a compiler cache then knows most of it.
+        cached = {**os.environ, "CCACHE_BASEDIR": str(self.sources), "CCACHE_NOHASHDIR": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=cached)
         if done.returncode:
             said = done.stdout + done.stderr
             lines = [line for line in said.splitlines() if "rror" in line] or said.splitlines()[-3:]

@@ -47,7 +47,7 @@ def _proof(row: dict[str, str]) -> str:
         raise ValueError(
             f"[mutants] {row['mutant']}: got no proof, expected one, or a check of exhaustive.py."
         )
-    return proof or f"exhaustive check `{name}`: {(exhaustive.CHECKS[name].__doc__ or '').strip()}"
+    return proof or f"exhaustive check `{name}`: {(exhaustive.CHECKS[name].__doc__ or name).splitlines()[0]}"
 
 
 def stale(known: Known, ids: Collection[str]) -> list[str]:
