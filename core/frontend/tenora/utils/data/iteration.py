@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 
 
 def _accelerator() -> str | None:
-    """A device type beside the host's that has a device."""
+    """A device type beside the host's that has a device and a backend which serves it unasked, or was chosen."""
     types = sorted(tenora_dispatch.device_types() - {"cpu"})
-    return next((kind for kind in types if tenora_dispatch.device_count(kind) > 0), None)
+    served = (kind for kind in types if tenora_dispatch.explain_choice(kind).problem is None)
+    return next((kind for kind in served if tenora_dispatch.device_count(kind) > 0), None)
 
 
 class LoaderIterator(Iterator[Any]):
