@@ -6,6 +6,7 @@
 """
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -49,6 +50,11 @@ def install(distributions: Path) -> Install:
         return home
 
     return write
+
+
+def heed_interrupts() -> None:
+    """For a new process: a shell's background job, which a test run may be, ignores Ctrl-C and bequeaths that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def run_python(

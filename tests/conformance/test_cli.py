@@ -9,7 +9,7 @@ from pathlib import Path
 
 import fake_cases
 import pytest
-from conftest import MANIFEST, Install, Run, run_python
+from conftest import MANIFEST, Install, Run, heed_interrupts, run_python
 
 from tenora_conformance import cli, must_run
 from tenora_conformance.checks import values
@@ -174,7 +174,7 @@ def test_results_are_told_in_plain_lines(install: Install, conformance: Run) -> 
     assert re.fullmatch(
         r"wrong on cpu, L3: \d+ of [\d,]+ planned cases \(--op sinh\), 1 at a time, about \d+ s", lines[0]
     )
-    assert lines[1] == "only a part of the plan ran: this proves nothing about the level"
+    assert "only a part of the plan ran: this proves nothing about the level" in lines
     assert sum("no pass" in line for line in lines) == 10
     assert any(re.match(r"  FAIL sinh/\w+/\w+/\d+: .*elements are wrong", line) for line in lines)
     assert lines[-1].startswith("  more: tenora-conformance run wrong --device cpu --explain sinh/")
@@ -205,7 +205,9 @@ def test_watch_runs_again_on_save(install: Install, distributions: Path, tmp_pat
     environment = {"PYTHONPATH": str(distributions), "PATH": "/usr/bin:/bin"}
     output = tmp_path / "output.txt"
     with open(output, "w") as file:
-        watching = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=file, stderr=file)
+        watching = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stdout=file, stderr=file, preexec_fn=heed_interrupts
+        )
 
     def await_text(text: str) -> None:
         for _ in range(600):
@@ -220,7 +222,7 @@ def test_watch_runs_again_on_save(install: Install, distributions: Path, tmp_pat
         (home / "__init__.py").write_text("this is no Python")
         await_text("SyntaxError")
         (home / "__init__.py").write_text(fake_cases.SOUND)
-        await_text("sinh: 1")
+        await_text(" PASS\n")
         for _ in range(600):
             if output.read_text().count("watching 2 files") == 3:
                 break

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import fake_cases
 import pytest
-from conftest import Install, Run
+from conftest import Install, Run, heed_interrupts
 
 from tenora_conformance import must_run
 from tenora_conformance.checks import CHECKS
@@ -271,7 +271,13 @@ def test_an_interrupt_leaves_what_there_is(install: Install, distributions: Path
     ]
     environment = {"PYTHONPATH": str(distributions), "PATH": "/usr/bin:/bin"}
     running = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=heed_interrupts,
     )
     path = tmp_path / "out" / "results.jsonl"
     for _ in range(600):

@@ -126,7 +126,7 @@ if a.size:
         "writes_beside",
         add("""import ctypes
 np.add(a, b, out=out)
-if a.size and a.flags.c_contiguous:
+if a.size > 1 and a.flags.c_contiguous:
     ctypes.memset(a.__array_interface__["data"][0] + a.nbytes, 0, a.itemsize)"""),
         passes="add/*/strided/*",
     ),
