@@ -133,7 +133,7 @@ def _saved(record: Record, subject: Subject, outcome: Outcome) -> None:
                 product = (call.arguments[0] * call.arguments[0]).sum()
             with tenora.no_grad(), watch(subject, outcome):
                 write(record, call)
-            refused(lambda: product.backward(), f"backward after {record.inplace_name} of a saved value")  # noqa: B023
+            refused(product.backward, f"backward after {record.inplace_name} of a saved value")
             return
 
 

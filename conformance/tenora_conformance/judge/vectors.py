@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -38,9 +39,9 @@ def folder() -> Path:
 def save(vector: Vector, name: str) -> Path:
     """Writes a vector and returns its file. Raises: OSError."""
     path = folder() / f"{name}.npz"
-    stored = {f"array{i}": _bits(a) for i, a in enumerate(vector.arrays)}
+    stored: dict[str, Any] = {f"array{i}": _bits(a) for i, a in enumerate(vector.arrays)}
     names = np.array([a.dtype.name for a in vector.arrays])
-    np.savez(path, op=vector.op, dtype=vector.dtype, form=vector.form, names=names, **stored)  # type: ignore[arg-type]
+    np.savez(path, op=vector.op, dtype=vector.dtype, form=vector.form, names=names, **stored)
     return path
 
 
