@@ -234,6 +234,12 @@ def is_view(items: list[Any]) -> bool:
     return all(index_shape(item) is None for item in items)
 
 
+def is_mask_alone(items: list[Any]) -> bool:
+    """Whether one mask chooses, beside nothing else that does."""
+    choosing = [item for item in items if index_shape(item) is not None]
+    return len(choosing) == 1 and np.asarray(getattr(choosing[0], "value", choosing[0])).dtype == bool
+
+
 def places(shape: tuple[int, ...], items: list[Any]) -> Any:
     """The numbers of the elements that `x[key]` shows, in its shape."""
     numbers = np.arange(int(np.prod(shape, dtype=int))).reshape(shape)

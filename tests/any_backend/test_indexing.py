@@ -92,13 +92,14 @@ def test_write_a_tensor(backend: str, case: Any, dtype: str, data: Any) -> None:
     st.sampled_from(["float64", "int32", "uint8"]),
 )
 def test_write_a_tensor_of_another_dtype(backend: str, case: Any, dtype: str, other: str) -> None:
-    """A view is written like `copy_`, with a cast; index arrays and masks ask for the same dtype, as in PyTorch."""
+    """A view is written like `copy_`, with a cast, and one number where a mask holds like `masked_fill_`; index arrays
+    and several numbers ask for the same dtype, as in PyTorch."""
     shape, items = case
     array = keyed.filled(shape, dtype)
     places = keyed.places(shape, items)
     values = np.abs(keyed.filled(places.shape, other)) % 100
     x = tensor(array)
-    if keyed.is_view(items):
+    if keyed.is_view(items) or (keyed.is_mask_alone(items) and values.size == 1):
         x[keyed.spelled(items)] = tensor(values)
         check_written(array, x.numpy(), places, values.astype(dtype))
     else:
