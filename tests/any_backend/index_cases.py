@@ -235,9 +235,10 @@ def is_view(items: list[Any]) -> bool:
 
 
 def is_mask_alone(items: list[Any]) -> bool:
-    """Whether one mask chooses, beside nothing else that does."""
+    """Whether one mask of some dims chooses, beside nothing else that does."""
     choosing = [item for item in items if index_shape(item) is not None]
-    return len(choosing) == 1 and np.asarray(getattr(choosing[0], "value", choosing[0])).dtype == bool
+    arrays = [item.value for item in choosing if isinstance(item, Array)]
+    return len(choosing) == len(arrays) == 1 and arrays[0].dtype == bool and arrays[0].ndim > 0
 
 
 def places(shape: tuple[int, ...], items: list[Any]) -> Any:
