@@ -196,7 +196,7 @@ COMPLEX_OPERANDS: dict[str, str] = {
         ),
         (
             [
-                *["gelu_backward", "softmax_backward", "log_softmax_backward"],
+                *["softmax_backward", "log_softmax_backward"],
                 *["bernoulli_of", "adam_update", "rms_norm_eps", "fft_r2c"],
             ],
             INSIDE,
