@@ -80,7 +80,8 @@ def counterpart(record: Record) -> Callable[..., Any]:
         place = getattr(torch.Tensor, record.method_name, None) if record.method_name else None
     if place is None or not callable(place):
         raise Uncompared("PyTorch has no function of this name")
-    return place  # type: ignore[no-any-return]
+    found: Callable[..., Any] = place
+    return found
 
 
 def to_torch(value: Any) -> Any:
