@@ -12,12 +12,14 @@ import functools
 from collections.abc import Collection, Iterator
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
 
 import tenora
 import tenora_ops
+from tenora_conformance.judge.calls import answer as oracle_answer
+from tenora_conformance.judge.calls import has_arrays
+from tenora_conformance.judge.compare import result_dtype
 from tenora_dispatch.lifecycle import BackendRow
 from tenora_ops.record import Record
 from tenora_ops.samples import ALL, COMPLEX, INTEGERS, REALS, Draw, Sample, Seed
@@ -134,19 +136,6 @@ def public(record: Record) -> Any:
     return place
 
 
-def widened(value: Any) -> Any:
-    """What an oracle is told: floating arrays in double precision, with the drawn dtype as metadata."""
-    if isinstance(value, list):
-        return [widened(v) for v in value]
-    if not isinstance(value, np.ndarray):
-        return value
-    if value.dtype == ml_dtypes.bfloat16 or value.dtype.kind == "f":
-        return value.astype(np.dtype(np.float64, metadata={"drawn": value.dtype.name}))
-    if value.dtype.kind == "c":
-        return value.astype(np.dtype(np.complex128, metadata={"drawn": value.dtype.name}))
-    return value
-
-
 @functools.cache
 def samples_of(name: str, dtype: str) -> tuple[Sample, ...]:
     record = tenora_ops.record(name)
@@ -157,40 +146,7 @@ def samples_of(name: str, dtype: str) -> tuple[Sample, ...]:
 def expected(name: str, dtype: str) -> tuple[Any, ...]:
     """The oracle's answers to all samples of a dtype; numbers beyond a dtype's range are infinities, silently."""
     record = tenora_ops.record(name)
-    answers = []
-    with np.errstate(all="ignore"):
-        for sample in samples_of(name, dtype):
-            told = [widened(v) for v in sample.arguments]
-            answers.append(record.oracle(*told, **{k: widened(v) for k, v in sample.options.items()}))
-    return tuple(answers)
-
-
-def result_dtype(record: Record, dtype: str, answer: np.ndarray, sample: Sample) -> str:
-    """The dtype that a result must have, from what the oracle answered and what was drawn."""
-    named = sample.options.get("dtype")
-    if named is None:
-        kinds = [p.type for p in record.schema.parameters]
-        named = next(
-            (v for v, k in zip(sample.arguments, kinds, strict=False) if k.startswith("dtype")), None
-        )
-    if named is not None:
-        return str(named)
-    kind = answer.dtype.kind
-    if kind in "biu" or answer.dtype == ml_dtypes.bfloat16:
-        return answer.dtype.name
-    if kind == "c":
-        return dtype if dtype in COMPLEX else "complex128" if dtype == "float64" else "complex64"
-    if dtype in COMPLEX:
-        return "float32" if dtype == "complex64" else "float64"
-    if dtype in REALS:
-        return dtype
-    whole = dtype in INTEGERS and record.dtype not in (
-        "promote_float",
-        "promote_float_real",
-        "creation",
-        "attr",
-    )
-    return dtype if whole else "float32"
+    return tuple(oracle_answer(record, sample) for sample in samples_of(name, dtype))
 
 
 def as_numpy(tensor: Any) -> np.ndarray:
@@ -247,8 +203,3 @@ def cases(record: Record) -> Iterator[tuple[str, int, Sample, Any]]:
             zip(samples_of(record.name, dtype), expected(record.name, dtype), strict=True)
         ):
             yield dtype, number, sample, answer
-
-
-def has_arrays(sample: Sample) -> bool:
-    values = [*sample.arguments, *sample.options.values()]
-    return any(isinstance(v, np.ndarray) or (isinstance(v, list) and v) for v in values)
