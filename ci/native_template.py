@@ -3,7 +3,8 @@
     python ci/native_template.py            writes the template's kernels
     python ci/native_template.py --check    exits with 1 where they differ, and names them
 
-They are ring 0 in plain C++ and know nothing of the device; only their namespace changes.
+They are ring 0 in plain C++ and know nothing of the device; only their namespace changes. The copy is committed because
+the distribution `tenora`, which writes new backends, is built without the simulated device and must not need it.
 """
 
 from __future__ import annotations
