@@ -103,6 +103,15 @@ def function_imports(source: str) -> Iterator[Finding]:
                 yield Finding(getattr(each, "lineno", 0), name)
 
 
+def imports_beyond_dispatch(source: str, own: str) -> Iterator[Finding]:
+    """Imports of ours that a backend may not make: anything of tenora's but tenora_dispatch and its own package."""
+    for node in ast.walk(ast.parse(source)):
+        for name in _imported(node):
+            package = name.split(".")[0]
+            if re.match(r"tenora(_|$)", package) and package not in {"tenora_dispatch", own}:
+                yield Finding(getattr(node, "lineno", 0), name)
+
+
 _ELEMENT = (
     r"(?:float|double|_Float16|__bf16|(?:std::)?complex<\s*\w+\s*>|(?:\w+::)*(?:Half|BFloat16|Float16))"
 )

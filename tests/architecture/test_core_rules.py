@@ -10,12 +10,17 @@ from core_rules import (
     backend_names,
     element_arithmetic,
     function_imports,
+    imports_beyond_dispatch,
     lazy_array_imports,
 )
 from tree import CORE_PACKAGES, ROOT, core_sources, files, relative
 
 PYTHON, CPP = (".py", ".pyi"), (".cpp", ".h", ".hpp", ".c")
-BACKENDS = PLANNED_BACKENDS | {path.parent.name for path in ROOT.glob("backends/*/*/tenora-backend.toml")}
+MANIFESTS = [
+    *ROOT.glob("backends/*/*/tenora-backend.toml"),
+    *ROOT.glob("examples/backends/*/*/tenora-backend.toml"),
+]
+BACKENDS = PLANNED_BACKENDS | {path.parent.name.removeprefix("tenora_") for path in MANIFESTS}
 
 # Files of core that may import an array library, and why that is no arithmetic over element data.
 ARRAYS_ALLOWED: dict[str, str] = {
@@ -78,9 +83,35 @@ def test_core_cpp_holds_no_element_arithmetic() -> None:
 def test_no_imports_inside_functions() -> None:
     judged = [relative(path) for path in files() if path.suffix == ".py"]
     judged = [
-        name for name in judged if name.startswith(("core/", "backends/", "conformance/", "ci/", "bench/"))
+        name
+        for name in judged
+        if name.startswith(("core/", "backends/", "conformance/", "ci/", "bench/", "examples/backends/"))
     ]
     assert broken(judged, function_imports, LAZY_ALLOWED) == []
+
+
+def test_example_backends_import_dispatch_only() -> None:
+    """They are distributions that import-linter's contracts do not list, as a stranger's would be."""
+    packages = [path.parent for path in MANIFESTS if relative(path).startswith("examples/")]
+    judged = {source: package.name for package in packages for source in package.rglob("*.py")}
+    found = {
+        relative(path): [finding.what for finding in imports_beyond_dispatch(path.read_text(), own)]
+        for path, own in judged.items()
+    }
+    assert {name: whats for name, whats in found.items() if whats} == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("import tenora", ["tenora"]),
+        ("def f():\n    from tenora_ops.schema import parse", ["tenora_ops.schema"]),
+        ("import tenora_other.kernels", ["tenora_other.kernels"]),
+        ("from tenora_dispatch import Probe\nimport tenora_own.kernels\nfrom . import a\nimport torch", []),
+    ],
+)
+def test_import_rule_of_backends(source: str, found: list[str]) -> None:
+    assert [finding.what for finding in imports_beyond_dispatch(source, "tenora_own")] == found
 
 
 @pytest.mark.parametrize("allowed", [ARRAYS_ALLOWED, ELEMENTS_ALLOWED, LAZY_ALLOWED])

@@ -1,6 +1,7 @@
 """Types, lint and format over the whole repository, and generated files that match their source."""
 
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,9 +13,13 @@ PYTHON = sys.executable
 CLANG_FORMAT = str(Path(PYTHON).parent / "clang-format")
 
 
-def run(*command: str, where: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Runs a tool and keeps what it says."""
-    return subprocess.run(command, cwd=where, capture_output=True, text=True, check=False)
+EXAMPLE_BACKENDS = sorted({path.parent for path in ROOT.glob("examples/backends/*/pyproject.toml")})
+
+
+def run(*command: str, where: Path = ROOT, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a tool with some environment variables and keeps what it says."""
+    environment = {**os.environ, **variables}
+    return subprocess.run(command, cwd=where, env=environment, capture_output=True, text=True, check=False)
 
 
 def assert_clean(done: subprocess.CompletedProcess[str]) -> None:
@@ -39,6 +44,16 @@ def test_tooling_is_strictly_typed() -> None:
     assert_clean(run(PYTHON, "-m", "mypy", "--config-file", "pyproject.toml", *sources, "tests/conftest.py"))
 
 
+@pytest.mark.parametrize("folder", EXAMPLE_BACKENDS, ids=lambda folder: folder.name)
+def test_example_backends_are_strictly_typed(folder: Path) -> None:
+    """Each by itself: they are distributions of their own, whose tests may have the same names."""
+    judged = [relative(path) for path in files() if path.is_relative_to(folder) and path.suffix == ".py"]
+    assert judged
+    assert_clean(
+        run(PYTHON, "-m", "mypy", "--config-file", "pyproject.toml", *judged, MYPYPATH=relative(folder))
+    )
+
+
 def test_mypy_finds_a_seeded_error(tmp_path: Path) -> None:
     (tmp_path / "seeded.py").write_text("def f(x):\n    return x + 1\n")
     done = run(
@@ -51,6 +66,7 @@ def test_every_package_says_it_is_typed() -> None:
     marked = {path.parent for path in files() if path.name == "py.typed"}
     packages = {path.parent for path in ROOT.glob("core/*/tenora*/__init__.py")}
     packages |= {path.parent for path in ROOT.glob("backends/*/tenora*/__init__.py")}
+    packages |= {path.parent for path in ROOT.glob("examples/backends/*/tenora*/__init__.py")}
     packages |= {path.parent for path in ROOT.glob("conformance/tenora*/__init__.py")}
     assert packages and packages <= marked
 
