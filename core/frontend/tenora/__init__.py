@@ -47,28 +47,20 @@ from . import accelerator as _accelerator
 from . import autograd, formatting, layouts, nn, optim, profiler, tensor_memory, tensor_methods
 from ._version import __version__
 from .creation import (
-    arange,
     as_tensor,
     empty,
     empty_like,
-    eye,
     full,
     full_like,
-    linspace,
-    logspace,
     ones,
     ones_like,
     promote_types,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
     tensor,
     zeros,
     zeros_like,
 )
+from .creation_random import rand, rand_like, randint, randn, randn_like, randperm
+from .creation_ranges import arange, eye, linspace, logspace
 from .defaults import get_default_device, get_default_dtype, set_default_device, set_default_dtype
 from .dtypes import (
     can_cast,
@@ -94,7 +86,7 @@ from .method_functions import (
     is_signed,
     put,
 )
-from .nn.functional import avg_pool1d
+from .nn.functional import avg_pool1d, max_pool1d, max_pool2d, max_pool3d
 from .profiler import no_hidden_copies
 from .random import fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 from .sharing import asarray, from_dlpack, from_numpy, frombuffer, to_dlpack

@@ -20,7 +20,7 @@ from tenora_autograd import no_grad
 from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor, float64
 
-from .. import creation
+from .. import creation_random
 from ..lazy_names import refused
 
 P = ParamSpec("P")
@@ -188,7 +188,9 @@ def trunc_normal_(
     sign = 1.0
     if low + high > 0:  # the half in which small probabilities are exact
         low, high, sign = -high, -low, -1.0
-    uniform = creation.rand(tuple(tensor.shape), generator=generator, dtype=float64, device=tensor.device)
+    uniform = creation_random.rand(
+        tuple(tensor.shape), generator=generator, dtype=float64, device=tensor.device
+    )
     values = _truncated(uniform, low, high) * (sign * std) + mean
     return tensor.copy_(values.clamp(a, b))
 
@@ -399,7 +401,9 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         )
     tensor.normal_(0, std, generator=generator)
     zeros = math.ceil(sparsity * tensor.shape[0])
-    order = creation.rand(tuple(tensor.shape), generator=generator, dtype=float64, device=tensor.device)
+    order = creation_random.rand(
+        tuple(tensor.shape), generator=generator, dtype=float64, device=tensor.device
+    )
     return tensor.scatter_(0, order.argsort(0)[:zeros], 0.0)
 
 

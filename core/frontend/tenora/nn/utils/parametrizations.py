@@ -16,7 +16,7 @@ from tenora_autograd import no_grad
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from ... import creation
+from ... import creation_ranges
 from ..module import Module
 from . import parametrize
 from .spectral_norm import as_matrix, default_dim, need_iterations, normalised, random_unit
@@ -28,7 +28,7 @@ _MAPS = ("matrix_exp", "cayley", "householder")
 
 
 def _eye(size: int, like: Tensor) -> Any:
-    return creation.eye(size, dtype=like.dtype, device=like.device)
+    return creation_ranges.eye(size, dtype=like.dtype, device=like.device)
 
 
 def _householder(reflectors: Any, scales: Any) -> Any:

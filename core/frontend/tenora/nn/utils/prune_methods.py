@@ -18,7 +18,7 @@ import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from ... import creation
+from ... import creation_random
 from ..module import Module
 
 
@@ -343,7 +343,7 @@ class RandomUnstructured(_Elements):
 
     def scores(self, t: Any) -> Any:
         """Uniform numbers."""
-        return creation.rand_like(t)
+        return creation_random.rand_like(t)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: float) -> BasePruningMethod:
@@ -425,7 +425,7 @@ class RandomStructured(_Slices):
 
     def scores(self, t: Any, dim: int) -> Any:
         """Uniform numbers."""
-        return creation.rand(t.shape[dim], device=t.device)
+        return creation_random.rand(t.shape[dim], device=t.device)
 
     @classmethod
     def apply(cls, module: Module, name: str, amount: float, dim: int = -1) -> BasePruningMethod:

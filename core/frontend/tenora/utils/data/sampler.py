@@ -16,7 +16,8 @@ from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor, float64, int64
 from tenora_ops import multinomial
 
-from ...creation import as_tensor, empty, randint, randperm
+from ...creation import as_tensor, empty
+from ...creation_random import randint, randperm
 from .checks import check_generator, check_iterable, length
 
 T_co = TypeVar("T_co", covariant=True)

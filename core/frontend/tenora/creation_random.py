@@ -1,0 +1,183 @@
+"""Making tensors at random. Draws are counter-based, so a seed gives the same bits on every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tenora_ops
+from tenora_dispatch import errors
+from tenora_engine import Generator, Tensor
+from tenora_engine import dtype as DType
+
+from .creation_steps import finish, into, need_tensor, size_of
+from .defaults import default_device
+
+
+def rand(
+    *sizes: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Uniform on [0, 1), bit-identical on every backend for the same seed.
+
+    The default dtype unless another floating or complex one is given. Bits come from Philox 4x32-10 (Salmon et al.
+    2011). RuntimeError for a negative size or a whole dtype.
+
+    >>> import tenora
+    >>> x = tenora.rand(2, 3)
+    >>> x.shape, bool(((x >= 0) & (x < 1)).all())
+    (tenora.Size([2, 3]), True)
+    """
+    if out is not None:
+        return into(
+            "rand", out, dtype, lambda **options: rand(*sizes, size=size, generator=generator, **options)
+        )
+    result = tenora_ops.rand(
+        size_of("rand", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
+    )
+    return finish(result, requires_grad)
+
+
+def randn(
+    *sizes: Any,
+    size: Any = None,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Normal with mean 0 and variance 1, by the formula of Box and Muller (1958) from the bits of `rand`.
+
+    The default dtype unless another floating or complex one is given. RuntimeError for a negative size or a whole
+    dtype.
+
+    >>> import tenora
+    >>> x = tenora.randn(10000)
+    >>> bool(x.mean().abs() < 0.05 and (x.var() - 1).abs() < 0.1)
+    True
+    """
+    if out is not None:
+        return into(
+            "randn", out, dtype, lambda **options: randn(*sizes, size=size, generator=generator, **options)
+        )
+    result = tenora_ops.randn(
+        size_of("randn", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
+    )
+    return finish(result, requires_grad)
+
+
+def randint(
+    low: int | None = None,
+    high: int | Sequence[int] | None = None,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0, `size` by keyword too.
+
+    int64 unless `dtype` says otherwise. RuntimeError unless `low` is below `high`, TypeError without a size.
+
+    >>> import tenora
+    >>> x = tenora.randint(2, 5, (100,))
+    >>> x.unique().tolist()
+    [2, 3, 4]
+    """
+    if out is not None:
+        return into(
+            "randint", out, dtype, lambda **options: randint(low, high, size, generator=generator, **options)
+        )
+    if size is None and not (high is None or isinstance(high, int)):
+        high, size = None, high
+    if size is None:
+        raise errors.ArgumentTypeError(
+            "[randint] size: got none, expected a sequence of sizes, as in randint(10, (3,))."
+            " Pass the result's size."
+        )
+    if low is None or high is None:
+        low, high = 0, low if high is None else high
+    if high is None:
+        raise errors.ArgumentTypeError(
+            "[randint] high: got none, expected a number. Write randint(10, (3,)) or randint(5, 10, (3,))."
+        )
+    result = tenora_ops.randint(
+        low, high, size, generator=generator, dtype=dtype, device=default_device(device)
+    )
+    return finish(result, requires_grad)
+
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+) -> Tensor:
+    """A random order of 0 .. n - 1, int64 unless `dtype` says otherwise; RuntimeError for a negative `n`.
+
+    >>> import tenora
+    >>> tenora.randperm(5).sort().values.tolist()
+    [0, 1, 2, 3, 4]
+    """
+    if out is not None:
+        return into("randperm", out, dtype, lambda **options: randperm(n, generator=generator, **options))
+    order: Tensor = tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
+    return order
+
+
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`rand` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
+
+    >>> import tenora
+    >>> tenora.rand_like(tenora.zeros(2, 3)).shape
+    tenora.Size([2, 3])
+    """
+    need_tensor("rand_like", input)
+    return rand(
+        input.shape,
+        generator=generator,
+        dtype=dtype or input.dtype,
+        device=device or input.device,
+        requires_grad=requires_grad,
+    )
+
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """`randn` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
+
+    >>> import tenora
+    >>> tenora.randn_like(tenora.zeros(2, 3)).shape
+    tenora.Size([2, 3])
+    """
+    need_tensor("randn_like", input)
+    return randn(
+        input.shape,
+        generator=generator,
+        dtype=dtype or input.dtype,
+        device=device or input.device,
+        requires_grad=requires_grad,
+    )
