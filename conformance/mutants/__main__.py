@@ -1,9 +1,12 @@
 """Draws mutants of tenora's sources and lets the conformance suite judge them.
 
-    python -m mutants run       draw, judge, write docs/mutants.md; goes on where it was ended (`make mutants`)
-    python -m mutants day       a few of the drawn ones, others each day; any survivor that is not known fails
+    python -m mutants run       draw, judge what has no verdict, write verdicts and docs/mutants.md (`make mutants`)
+    python -m mutants day       a few of the drawn ones, others each day, afresh; a survivor that is not known fails
+    python -m mutants page      write verdicts and docs/mutants.md of what is judged so far, also during a run
     python -m mutants list      how many mutants there are, and which are drawn
     python -m mutants show ID   the change of one
+
+`run` may be ended at any time and goes on where it was, days and commits later (`state.py`); `run ID` judges anew.
 
 Exit codes: 0 when the kill rate is met, 1 when it is not, 2 for a wrong command line.
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import datetime
 import os
 import subprocess
@@ -20,10 +24,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from mutants import draw, known, operators, summary
+from mutants import draw, known, operators, state, summary
 from mutants.sandbox import ROOT, Sandbox
 from mutants.sites import SOURCES, Mutant, all_mutants
-from mutants.state import Row, Verdict, append, read
+from mutants.state import Row, Verdict
 from mutants.trial import Trials, baseline
 from tenora_conformance.model import Level
 from tenora_conformance.run.estimate import duration
@@ -40,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="python -m mutants", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    made.add_argument("command", choices=("run", "day", "list", "show"))
+    made.add_argument("command", choices=("run", "day", "page", "list", "show"))
     made.add_argument("id", nargs="*", help="mutants, of `show` and `run`")
     made.add_argument("--seed", type=int, default=draw.SEED)
     made.add_argument("--count", type=int, default=draw.COUNT)
@@ -49,7 +53,11 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--minutes", type=float, default=480.0, help="begins no mutant after so long")
     made.add_argument("--level", type=Level.parse, default=Level.L4, help="of the suite; default: L4")
     made.add_argument("--folder", type=Path, default=FOLDER, help="of the copy, the builds and the verdicts")
-    made.add_argument("--fresh", action="store_true", help="copy the sources anew and forget the verdicts")
+    made.add_argument(
+        "--fresh", action="store_true", help="forget what is in the folder, and believe no verdict"
+    )
+    made.add_argument("--whole", action="store_true", help="a mutant that survives has met every case")
+    made.add_argument("--verdicts", type=Path, default=state.COMMITTED, help="the committed ones")
     made.add_argument("--part", default="0/1", help=argparse.SUPPRESS)
     return made
 
@@ -60,8 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_intermixed_args(given)
     sandbox = Sandbox(options.folder.resolve())
     if not sandbox.entered:
-        if options.fresh or not sandbox.made:
-            sandbox.make()
+        if options.fresh:
+            sandbox.forget()
+        if options.command in ("run", "day") or not sandbox.made:
+            sandbox.refresh()
         command = [sys.executable, "-m", "mutants", *(word for word in given if word != "--fresh")]
         return subprocess.run(command, check=False, env=sandbox.environment(), cwd=ROOT).returncode
     print(f"seed {options.seed}, sources {sandbox.digest}", flush=True)
@@ -71,6 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _list(every, chosen)
     if options.command == "show":
         return _show(chosen)
+    if options.command == "page":
+        return _report(Book(sandbox, chosen, options))
     if not options.part.endswith("/1"):
         return _judge_part(sandbox, chosen, options)
     return _run(sandbox, chosen, options)
@@ -105,20 +117,67 @@ def _show(chosen: Sequence[Mutant]) -> int:
     return 0 if chosen else 2
 
 
-def _verdicts(sandbox: Sandbox) -> Path:
-    return sandbox.folder / "verdicts.jsonl"
+class Book:
+    """The verdicts on some mutants: of the committed file, and of the folder's, to which a run adds."""
+
+    def __init__(self, sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace) -> None:
+        self.chosen, self.options, self.suite = chosen, options, sandbox.suite
+        self._own = sandbox.folder / "verdicts.jsonl"
+        self._committed = state.read(options.verdicts)
+        self._files = {mutant.id: sandbox.digest_of(mutant.path) for mutant in chosen}
+        self._listed = known.load()
+        self._afresh = options.command == "day"
+
+    def rows(self) -> dict[str, Row]:
+        """The last row of each mutant, whether it still holds or not."""
+        return self._joined(state.read(self._own) if self._afresh else self._committed)
+
+    def killers(self) -> dict[str, str]:
+        """The cases that found mutants before, to be asked first: not believed."""
+        return {name: row.case for name, row in self._joined(self._committed).items()}
+
+    def _joined(self, first: dict[str, Row]) -> dict[str, Row]:
+        return state.joined([first, state.read(self._own)], self._files, self.suite)
+
+    def holding(self) -> list[tuple[Mutant, Row]]:
+        """Mutants with a verdict on what their files are now."""
+        rows = self.rows()
+        return [
+            (mutant, rows[mutant.id])
+            for mutant in self.chosen
+            if mutant.id in rows and rows[mutant.id].holds(self._files[mutant.id])
+        ]
+
+    def due(self, mutant: Mutant, row: Row | None) -> bool:
+        """Whether a mutant is to be judged: what is proven is not asked of each suite, a known survivor not daily."""
+        if self._afresh and mutant.id in {*self._listed.equivalents, *self._listed.survivors}:
+            return False
+        if row is None or not row.holds(self._files[mutant.id]):
+            return True
+        return mutant.id not in self._listed.equivalents and row.due(self._files[mutant.id], self.suite)
+
+    def left(self) -> list[Mutant]:
+        """Those that are to be judged, survivors of another suite last."""
+        rows = self.rows()
+        due = [mutant for mutant in self.chosen if self.due(mutant, rows.get(mutant.id))]
+        survived = {name for name, row in rows.items() if row.verdict is Verdict.SURVIVED}
+        return sorted(due, key=lambda mutant: mutant.id in survived)
+
+    def add(self, row: Row) -> None:
+        state.append(self._own, row)
 
 
 def _run(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace) -> int:
-    """Judges what has no verdict yet, in `--jobs` processes, and says what came of it."""
-    subjects = {mutant.source.subject for mutant in chosen}
-    for subject in sorted(subjects):
-        baseline(sandbox, subject, options.level, options.jobs)
-    left = [mutant for mutant in chosen if mutant.id not in read(_verdicts(sandbox))]
+    """Judges what is left, in `--jobs` processes, and says what came of it."""
+    book = Book(sandbox, chosen, options)
+    left = chosen if options.id else book.left()
+    if options.command != "day":
+        for subject in sorted({mutant.source.subject for mutant in left}):
+            baseline(sandbox, subject, options.level, options.jobs)
     seconds = sum(SECONDS[mutant.source.language] for mutant in left) / options.jobs
     print(f"{len(left)} of {len(chosen)} mutants to judge, about {duration(seconds)}", flush=True)
     if options.jobs == 1:
-        _judge(sandbox, left, options, 0)
+        _judge(sandbox, book, left, 0)
     else:
         words = [word for word in sys.argv[1:] if word != "--fresh"]
         parts = [
@@ -129,47 +188,59 @@ def _run(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace
         ]
         for part in parts:
             part.wait()
-    return _report(sandbox, chosen, options)
+    return _report(book)
 
 
 def _judge_part(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace) -> int:
     number, of = map(int, options.part.split("/"))
-    _judge(sandbox, chosen[number::of], options, number)
+    book = Book(sandbox, chosen, options)
+    share = set(chosen[number::of])
+    _judge(
+        sandbox,
+        book,
+        [mutant for mutant in (chosen if options.id else book.left()) if mutant in share],
+        number,
+    )
     return 0
 
 
-def _judge(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace, number: int) -> None:
-    """In this process, backend after backend; every verdict is written when it is there."""
-    begin, path = time.monotonic(), _verdicts(sandbox)
-    for subject in sorted({mutant.source.subject for mutant in chosen}):
-        trials = Trials(sandbox, subject, options.level, number)
-        try:
-            for mutant in chosen:
-                late = time.monotonic() - begin > 60 * options.minutes
-                if late or mutant.source.subject != subject or mutant.id in read(path):
-                    continue
-                row = trials.judge(mutant)
-                append(path, row)
-                print(f"{row.verdict} {row.mutant} {row.seconds:.1f} s {row.cases} {row.case}", flush=True)
-        finally:
-            trials.close()
+def _judge(sandbox: Sandbox, book: Book, left: Sequence[Mutant], number: int) -> None:
+    """In this process, in their order; every verdict is written when it is there."""
+    begin, options, killers = time.monotonic(), book.options, book.killers()
+    with contextlib.ExitStack() as stack:
+        trials = {
+            subject: stack.enter_context(
+                contextlib.closing(
+                    Trials(sandbox, subject, options.level, number, advised=options.command != "day")
+                )
+            )
+            for subject in sorted({mutant.source.subject for mutant in left})
+        }
+        for mutant in left:
+            if time.monotonic() - begin > 60 * options.minutes:
+                break
+            trial = trials[mutant.source.subject]
+            row = trial.judge(mutant, killers.get(mutant.id, ""), whole=options.whole)
+            book.add(row)
+            print(f"{row.verdict} {row.mutant} {row.seconds:.1f} s {row.cases} {row.case}", flush=True)
 
 
-def _report(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace) -> int:
-    """Prints the rate; the whole draw goes to docs/mutants.md. A day's fails by survivors that nobody knows of."""
-    verdicts, listed = read(_verdicts(sandbox)), known.load()
-    rows = [verdicts[mutant.id] for mutant in chosen if mutant.id in verdicts]
+def _report(book: Book) -> int:
+    """Prints the rate; the draw goes to docs/mutants.md. A day's fails by survivors that nobody knows of."""
+    judged, listed, options = book.holding(), known.load(), book.options
+    rows = [row for _, row in judged]
     found, new = summary.rate(rows, listed), summary.unknown(rows, listed)
-    print(f"{len(rows)} of {len(chosen)} judged: {found}")
+    print(f"{len(rows)} of {len(book.chosen)} judged: {found}")
     for row in new:
         print(f"survived, and not in equivalents.toml: {row.mutant}")
     if options.command == "day" or options.id:
         return 1 if new else 0
-    if len(rows) == len(chosen) and not options.source:
-        day = datetime.date.today()
-        page = summary.page(rows, listed, operators.load(), options.seed, len(chosen), day)
-        PAGE.write_text(page, encoding="utf-8")
-    return 0 if found.met and len(rows) == len(chosen) and _sound(rows) else 1
+    if options.verdicts == state.COMMITTED and not options.source and len(book.chosen) == draw.COUNT:
+        state.commit(options.verdicts, book.rows().values())
+        PAGE.write_text(
+            summary.page(judged, listed, operators.load(), options.seed, len(book.chosen)), encoding="utf-8"
+        )
+    return 0 if found.met and len(rows) == len(book.chosen) and _sound(rows) else 1
 
 
 def _sound(rows: Sequence[Row]) -> bool:

@@ -1,11 +1,13 @@
 """Builds mutants of C++: one file changes in a copy of the sources, and the build tool does the rest.
 
 - The first build takes minutes (less with a compiler cache), each mutant the one file and the link.
-- A folder is for one process: `FOLDER/native-NUMBER` holds the sources and the build of one part of a run.
+- A folder is for one process: `FOLDER/native-NUMBER` holds the sources and the build of one part of a run. What
+  differs there from the sandbox is copied when a run begins, so that a later run builds little.
 """
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 import subprocess
@@ -13,7 +15,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from mutants.sandbox import COPIED, Sandbox
+from mutants.sandbox import Sandbox, files
 from mutants.sites import Mutant
 
 
@@ -42,12 +44,7 @@ class Builder:
     def __init__(self, sandbox: Sandbox, number: int) -> None:
         self.folder = sandbox.folder / f"native-{number}"
         self.sources = self.folder / "tree"
-        if not self.sources.exists():
-            self.sources.mkdir(parents=True)
-            for name in COPIED:
-                copied = sandbox.tree / name
-                copy = shutil.copytree if copied.is_dir() else shutil.copy2
-                copy(copied, self.sources / name)
+        _bring(sandbox.tree, self.sources)
 
     def build(self, mutant: Mutant) -> Path:
         """The library with a mutant in it. Raises: NotBuilt."""
@@ -81,6 +78,18 @@ class Builder:
             said = done.stdout + done.stderr
             lines = [line for line in said.splitlines() if "rror" in line] or said.splitlines()[-3:]
             raise NotBuilt("\n".join(lines[:3]))
+
+
+def _bring(tree: Path, to: Path) -> None:
+    """Makes a folder's sources those of a tree; a file that is the same stays as it is, and what is built of it."""
+    wanted = set(files(tree))
+    for path in set(files(to)) - wanted if to.exists() else ():
+        (to / path).unlink()
+    for path in wanted:
+        there = to / path
+        if not there.exists() or not filecmp.cmp(tree / path, there, shallow=False):
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(tree / path, there)
 
 
 def _hints() -> list[str]:

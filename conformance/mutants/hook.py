@@ -1,7 +1,8 @@
 """Comes first on the path of a process as `sitecustomize.py`: tenora's packages then come from a sandbox.
 
 - `MUTANTS_PACKAGES`: JSON, package -> folder. `MUTANTS_OVERLAY`: a folder whose files go before those.
-- It imports nothing of ours, and stands in front of what editable installs put on the path.
+- `MUTANTS_ENTERED`: packages whose functions note that they are entered (`entered.py`).
+- It imports nothing of tenora, and stands in front of what editable installs put on the path.
 """
 
 import importlib.abc
@@ -49,3 +50,7 @@ if "MUTANTS_PACKAGES" in os.environ:
     sys.meta_path.insert(
         0, Finder(json.loads(os.environ["MUTANTS_PACKAGES"]), os.environ.get("MUTANTS_OVERLAY", ""))
     )
+if "MUTANTS_ENTERED" in os.environ:
+    from mutants import entered
+
+    entered.install()

@@ -1,18 +1,27 @@
-"""What is known of the mutants so far: a file of JSON lines, to which each verdict is added as soon as it is there."""
+"""What is known of the mutants so far: JSON lines, to which each verdict is added as soon as it is there.
+
+- A verdict is of a text: of the mutated file as it was. Where that file changed, it is no longer known.
+- KILLED stays true when the suite gains cases, so it hangs on the op-set version only, within which cases keep their
+  meaning; the case that killed is asked first when the mutant is judged again.
+- SURVIVED is of a suite: it counts until the mutant is judged again, which is due as soon as the suite has changed.
+- A run adds to a file in its folder; `verdicts.jsonl` beside this module is committed, so that a run goes on elsewhere.
+"""
 
 from __future__ import annotations
 
 import enum
 import json
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from mutants.sites import Mutant
+import tenora_ops
+
+COMMITTED = Path(__file__).with_name("verdicts.jsonl")
 
 
 class Verdict(enum.StrEnum):
-    """How a mutant fared. All but SURVIVED are kills."""
+    """How a mutant fared. All but SURVIVED and NOT_BUILT are kills."""
 
     KILLED = "KILLED"
     """A case failed that passes without the mutant."""
@@ -37,34 +46,28 @@ class Row:
     message: str = ""
     cases: int = 0
     seconds: float = 0.0
-    source: str = ""
-    operator: str = ""
-    ops: tuple[str, ...] = ()
-    line: int = 0
-    old: str = ""
-    new: str = ""
+    file: str = ""
+    """Digest of the file that was mutated."""
+    suite: str = ""
+    """Digest of the suite that judged."""
+    op_set: str = tenora_ops.OPSET_VERSION
 
-    @classmethod
-    def of(cls, mutant: Mutant, verdict: Verdict, **more: Any) -> Row:
-        return cls(
-            mutant.id,
-            verdict,
-            source=mutant.source.name,
-            operator=mutant.operator,
-            ops=mutant.ops,
-            line=mutant.line,
-            old=mutant.old,
-            new=mutant.new,
-            **more,
-        )
+    def holds(self, file: str) -> bool:
+        """Whether it is a verdict on what the file is now."""
+        return self.file == file and self.op_set == tenora_ops.OPSET_VERSION
+
+    def due(self, file: str, suite: str) -> bool:
+        """Whether the mutant has to be judged again."""
+        return not self.holds(file) or (self.verdict is Verdict.SURVIVED and self.suite != suite)
 
     def as_json(self) -> str:
-        return json.dumps(asdict(self) | {"verdict": self.verdict.value})
+        data = asdict(self) | {"verdict": self.verdict.value}
+        return json.dumps({name: value for name, value in data.items() if value})
 
     @classmethod
     def from_json(cls, line: str) -> Row:
         data = json.loads(line)
-        return cls(**{**data, "verdict": Verdict(data["verdict"]), "ops": tuple(data["ops"])})
+        return cls(**{**data, "verdict": Verdict(data["verdict"])})
 
 
 def append(path: Path, row: Row) -> None:
@@ -84,3 +87,30 @@ def read(path: Path) -> dict[str, Row]:
                 continue
             found[row.mutant] = row
     return found
+
+
+def joined(sources: Iterable[Mapping[str, Row]], files: Mapping[str, str], suite: str) -> dict[str, Row]:
+    """One row of each mutant: what is not due before what holds, before any other; of equals the last source's."""
+    found: dict[str, Row] = {}
+    for rows in sources:
+        for name, row in rows.items():
+            if name in files and (
+                name not in found
+                or _worth(row, files[name], suite) >= _worth(found[name], files[name], suite)
+            ):
+                found[name] = row
+    return found
+
+
+def _worth(row: Row, file: str, suite: str) -> int:
+    return (not row.due(file, suite)) + row.holds(file)
+
+
+def commit(path: Path, rows: Iterable[Row]) -> None:
+    """Writes the committed list: a line for each mutant, in the order of their names."""
+    lines = []
+    for row in sorted(rows, key=lambda row: row.mutant):
+        data = json.loads(row.as_json())
+        data.pop("message", None)
+        lines.append(json.dumps(data))
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import collections
-import datetime
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from mutants.known import Known
 from mutants.operators import Operators
+from mutants.sites import Mutant
 from mutants.state import Row, Verdict
 
 #: The least share of mutants that are killed, and the largest of those called equivalent.
 LEAST, EQUIVALENT = 0.97, 0.02
+#: The head of the page.
+ABOUT = (
+    "How many seeded faults of tenora's own sources the conformance suite finds: each drawn mutant is a change of",
+    "one place in the reference backend, in the formulas of op records, in the engine or in the simulated device,",
+    "and the suite has to fail where it passes without. Written by `make mutants`; the operators are",
+    "`conformance/mutants/operators.toml`, the verdicts `verdicts.jsonl` and what is known of survivors",
+    "`equivalents.toml` beside it.",
+    "",
+    "A mutant meets the cases of the ops that it is a part of, then those that enter the mutated function or run a",
+    "kernel of such an op, then a thin rest: the first cases of each op and check. A case that is left out can only",
+    "make the share below smaller. A kill is a fact about the mutated file as it is, and is judged again when that",
+    "file changes; a survivor also when the suite changes. A sample of the same mutants is judged afresh every day.",
+    "",
+    "At least 97 % have to be killed; at most 2 % may be called equivalent, each with a proof. Survivors that are",
+    "read as a gap of the suite, or as unreachable by a public call, count as survivors.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,41 +71,45 @@ def unknown(rows: Iterable[Row], known: Known) -> list[Row]:
     return [row for row in rows if row.verdict is Verdict.SURVIVED and row.mutant not in listed]
 
 
-def page(
-    rows: Sequence[Row], known: Known, operators: Operators, seed: int, count: int, day: datetime.date
-) -> str:
-    """`docs/mutants.md`."""
+Judged = Sequence[tuple[Mutant, Row]]
+
+
+def page(judged: Judged, known: Known, operators: Operators, seed: int, count: int) -> str:
+    """`docs/mutants.md`, of `count` drawn mutants and the verdicts there are."""
+    rows = [row for _, row in judged]
     all_of = rate(rows, known)
     verdicts = collections.Counter(row.verdict.value for row in rows)
+    left = count - len(rows)
     lines = [
         "# Mutants",
         "",
-        "How many seeded faults of tenora's own sources the conformance suite finds. Written by `make mutants`; the",
-        "operators are `conformance/mutants/operators.toml`.",
+        *ABOUT,
         "",
-        f"{day.isoformat()}, seed {seed}: {len(rows)} of {count} drawn mutants judged, {all_of}.",
+        f"Seed {seed}: {len(rows)} of {count} drawn mutants judged"
+        + (f" so far, {left} are left. " if left else ". ")
+        + f"{all_of}.",
         "By verdict: " + ", ".join(f"{name} {n}" for name, n in sorted(verdicts.items())) + ".",
         "",
-        *_table("source", rows, known, lambda row: [row.source]),
+        *_table("source", judged, known, lambda mutant: [mutant.source.name]),
         *_table(
-            "operator", rows, known, lambda row: [row.operator], {o.name: o.models for o in operators.rows}
+            "operator", judged, known, lambda m: [m.operator], {o.name: o.models for o in operators.rows}
         ),
-        *_survivors(rows, known),
-        *_table("op", rows, known, lambda row: row.ops or ["(none by name)"]),
+        *_survivors(judged, known),
+        *_table("op", judged, known, lambda mutant: mutant.ops or ["(none by name)"]),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _table(
     what: str,
-    rows: Sequence[Row],
+    judged: Judged,
     known: Known,
-    groups: Callable[[Row], Sequence[str]],
+    groups: Callable[[Mutant], Sequence[str]],
     told: dict[str, str] | None = None,
 ) -> list[str]:
     found: dict[str, list[Row]] = collections.defaultdict(list)
-    for row in rows:
-        for group in groups(row):
+    for mutant, row in judged:
+        for group in groups(mutant):
             found[group].append(row)
     heading = [
         f"## By {what}",
@@ -105,16 +125,17 @@ def _table(
     return [*heading, *body, ""]
 
 
-def _survivors(rows: Sequence[Row], known: Known) -> list[str]:
+def _survivors(judged: Judged, known: Known) -> list[str]:
     lines = ["## Survivors", ""]
-    for row in sorted((r for r in rows if r.verdict is Verdict.SURVIVED), key=lambda r: r.mutant):
-        if row.mutant in known.equivalents:
-            said = f"equivalent: {known.equivalents[row.mutant]}"
+    survived = [(mutant, row) for mutant, row in judged if row.verdict is Verdict.SURVIVED]
+    for mutant, _ in sorted(survived, key=lambda pair: pair[0].id):
+        if mutant.id in known.equivalents:
+            said = f"equivalent: {known.equivalents[mutant.id]}"
         else:
-            reading, why = known.survivors.get(row.mutant, ("not read yet", ""))
+            reading, why = known.survivors.get(mutant.id, ("not read yet", ""))
             said = f"{reading}{': ' if why else ''}{why}"
-        change = f"`{_one_line(row.old)}` to `{_one_line(row.new)}`"
-        lines.append(f"- `{row.mutant}`, line {row.line}: {change}. {said}")
+        change = f"`{_one_line(mutant.old)}` to `{_one_line(mutant.new)}`"
+        lines.append(f"- `{mutant.id}`, line {mutant.line}: {change}. {said}")
     return [*(lines if len(lines) > 2 else [*lines, "None."]), ""]
 
 

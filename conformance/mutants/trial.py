@@ -2,8 +2,8 @@
 
 - The first failure that the backend does not have without the mutant is the verdict; nothing is run after it.
 - A failing case is asked once more of the backend as it is, in the process that is kept for that: a case that fails
-  there too, now and in this order, is no kill.
-- What no case finds has met every case of the level.
+  there too, now and in this order, is no kill. Neither is one that took too long and does not when asked again.
+- What no case finds has met those that lead to it and a thin rest, or every case of the level (`order.py`).
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mutants.build import TARGETS, Builder, NotBuilt
-from mutants.order import stages
+from mutants.order import Leads, stages
+from mutants.reach import Reach
 from mutants.sandbox import OVERLAY, Sandbox
 from mutants.sites import Mutant
 from mutants.state import Row, Verdict
@@ -33,7 +34,7 @@ _KILLS = {Status.CRASH: Verdict.CRASH, Status.TIMEOUT: Verdict.TIMEOUT}
 
 
 def baseline(sandbox: Sandbox, subject: str, level: Level, jobs: int) -> Path:
-    """The folder of a run of the suite on a backend as it is; made once."""
+    """The folder of a run of the suite on a backend as it is; made once, and kept as advice when the sources change."""
     folder = sandbox.folder / f"baseline-{subject}-{level.name}"
     if not (folder / "results.jsonl").exists() or read_run(folder).end is None:
         command = [sys.executable, "-m", "tenora_conformance", "run", subject, "--level", level.name]
@@ -43,29 +44,36 @@ def baseline(sandbox: Sandbox, subject: str, level: Level, jobs: int) -> Path:
 
 
 class Trials:
-    """The trials of one backend in this process, which imports from the sandbox. Close it."""
+    """The trials of one backend in this process, which imports from the sandbox. Close it.
 
-    def __init__(self, sandbox: Sandbox, subject: str, level: Level, number: int = 0) -> None:
-        self.sandbox, self.level = sandbox, level
+    `advised`: a run on the backend as it is, and the record of what reaches what, lead to cases.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, subject: str, level: Level, number: int = 0, *, advised: bool = True
+    ) -> None:
+        self.sandbox, self.level, self.suite = sandbox, level, sandbox.suite
         self.name = subject
         self.builder = Builder(sandbox, number)
         self._sound = Worker(subject, "", 1)
-        run = read_run(sandbox.folder / f"baseline-{subject}-{level.name}")
-        self._baseline: Mapping[str, Result] = {result.case: result for result in run.results}
+        run = read_run(sandbox.folder / f"baseline-{subject}-{level.name}").results if advised else []
+        self._baseline: Mapping[str, Result] = {result.case: result for result in run}
         self._cases = plan(level, self._sound.subject).cases
+        self._reach = Reach(sandbox, subject, level) if advised else None
 
     def close(self) -> None:
         self._sound.kill()
 
-    def judge(self, mutant: Mutant) -> Row:
-        """The verdict on a mutant."""
+    def judge(self, mutant: Mutant, killer: str = "", *, whole: bool = False) -> Row:
+        """The verdict on a mutant. `killer`: the case that found it before; `whole`: no case is left out."""
         begin = time.monotonic()
         try:
             with self._overlay(mutant) as overlay, _in_environment(overlay):
-                row = self._met(mutant)
+                row = self._met(mutant, killer, whole)
         except NotBuilt as error:
-            row = Row.of(mutant, Verdict.NOT_BUILT, message=str(error)[:300])
+            row = Row(mutant.id, Verdict.NOT_BUILT, message=str(error)[:300])
         row.seconds = round(time.monotonic() - begin, 2)
+        row.file, row.suite = self.sandbox.digest_of(mutant.path), self.suite
         return row
 
     def _overlay(self, mutant: Mutant) -> contextlib.AbstractContextManager[Path]:
@@ -76,42 +84,47 @@ class Trials:
         text = (self.sandbox.tree / mutant.path).read_text(encoding="utf-8")
         return self.sandbox.overlay(mutant.path, mutant.splice.apply(text))
 
-    def _met(self, mutant: Mutant) -> Row:
+    def _met(self, mutant: Mutant, killer: str, whole: bool) -> Row:
         count = 0
+        leads = Leads(self._baseline, killer, lambda: self._reach.of(mutant) if self._reach else None)
         try:
             worker = Worker(self.name, "", 1)
         except CannotLoad as refusal:
-            return Row.of(mutant, Verdict.BROKEN, message=str(refusal)[:300])
+            return Row(mutant.id, Verdict.BROKEN, message=str(refusal)[:300])
         try:
-            for portion in _portions(stages(mutant, self._cases, self._baseline)):
+            for portion in _portions(stages(mutant, self._cases, leads, whole=whole)):
                 alone = CHECKS[portion[0].check].isolated
                 used = Worker(self.name, "", 1) if alone else worker
                 try:
                     for result in used.run(portion):
                         count += 1
-                        if not result.passed and self._is_sound(result, portion):
+                        if not result.passed and self._is_found(result, portion):
                             verdict = _KILLS.get(result.status, Verdict.KILLED)
                             said = result.message[:300]
-                            return Row.of(mutant, verdict, case=result.case, message=said, cases=count)
+                            return Row(mutant.id, verdict, case=result.case, message=said, cases=count)
                 finally:
                     if alone:
                         used.kill()
         except CannotLoad as refusal:
-            return Row.of(mutant, Verdict.BROKEN, message=str(refusal)[:300], cases=count)
+            return Row(mutant.id, Verdict.BROKEN, message=str(refusal)[:300], cases=count)
         finally:
             worker.kill()
-        return Row.of(mutant, Verdict.SURVIVED, cases=count)
+        return Row(mutant.id, Verdict.SURVIVED, cases=count)
 
-    def _is_sound(self, failed: Result, portion: Sequence[Case]) -> bool:
-        """Whether a case that failed passes on the backend as it is."""
-        if failed.status in _KILLS:
-            return True
+    def _is_found(self, failed: Result, portion: Sequence[Case]) -> bool:
+        """Whether a case that failed passes on the backend as it is; one that took too long does so once more."""
         case = next(case for case in portion if case.id == failed.case)
-        (result,) = self._sound.run([case])
-        if result.status in _KILLS:
+        (sound,) = self._sound.run([case])
+        if sound.status in _KILLS:
             with _in_environment(None):
                 self._sound = Worker(self.name, "", 1)
-        return result.passed
+        if sound.passed and failed.status is Status.TIMEOUT:
+            again = Worker(self.name, "", 1)
+            try:
+                return not next(again.run([case])).passed
+            finally:
+                again.kill()
+        return sound.passed
 
 
 @contextlib.contextmanager
@@ -128,15 +141,14 @@ def _in_environment(overlay: Path | None) -> Iterator[None]:
             os.environ[OVERLAY] = before
 
 
-def _portions(staged: Sequence[Sequence[Case]]) -> Iterator[list[Case]]:
+def _portions(staged: Iterable[Sequence[Case]]) -> Iterator[list[Case]]:
     """The cases of each stage, a few at a time; those of isolated checks last and one by one."""
+    alone: list[Case] = []
     for stage in staged:
         shared = [case for case in stage if not CHECKS[case.check].isolated]
+        alone += [case for case in stage if CHECKS[case.check].isolated]
         begin, size = 0, FIRST
         while begin < len(shared):
             yield shared[begin : begin + size]
             begin, size = begin + size, min(size * 4, MOST)
-    for stage in staged:
-        for case in stage:
-            if CHECKS[case.check].isolated:
-                yield [case]
+    yield from ([case] for case in alone)
