@@ -55,6 +55,10 @@ def reason_to_leave_out(case: Case, subject: Subject) -> str:
     """Why a case does not apply to a backend; "" where it must pass."""
     if case.dtype not in subject.dtypes and case.dtype != "-":
         return f"dtype {case.dtype} is not declared"
+    if not case.op.startswith("@") and tenora_ops.record(case.op).complex_within:
+        within = "complex128" if case.dtype in ("float64", "complex128") else "complex64"
+        if within not in subject.dtypes:
+            return f"dtype {within}, to which the op leads, is not declared"
     needs = CHECKS[case.check].needs
     return needs(case, subject) if needs else ""
 

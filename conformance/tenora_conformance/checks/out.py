@@ -70,10 +70,11 @@ def run(case: Case, subject: Subject) -> Outcome:
     return outcome
 
 
-def target_dtype(dtype: str, kind: str) -> str:
-    """What a target of a kind has; the result's own where there is no other."""
+def target_dtype(dtype: str, kind: str, subject: Subject) -> str:
+    """What a target of a kind has; the result's own where the backend declares no other."""
     from_category = {"wider": WIDER, "narrower": NARROWER}.get(kind, {})
-    return from_category.get(_category(dtype), dtype)
+    other = from_category.get(_category(dtype), dtype)
+    return other if other in subject.dtypes else dtype
 
 
 def _category(dtype: str) -> int:
@@ -96,7 +97,7 @@ def _filled(
     single = (
         kind == "wider" and len(wanted) == 1 and "dtype" not in sample.options and record.dtype not in SUMMED
     )
-    dtypes = [target_dtype(name, "wider") if single else name for _, name in wanted]
+    dtypes = [target_dtype(name, "wider", subject) if single else name for _, name in wanted]
     layout = LAYOUTS["strided" if kind == "strided" else "contiguous"]
     shapes = [(0,) if kind == "empty" else array.shape for array, _ in wanted]
     places = [
@@ -126,7 +127,7 @@ def _narrower(record: Record, sample: Sample, wanted: list[tuple[np.ndarray, str
     if len(wanted) != 1 or record.dtype in SUMMED or record.dtype == "" or "dtype" in sample.options:
         return  # several results, a dtype that the target decides
     array, name = wanted[0]
-    dtype = target_dtype(name, "narrower")
+    dtype = target_dtype(name, "narrower", subject)
     if dtype == name or not array.size or not record.schema.operands:
         return
     call = prepare(record, sample, LAYOUTS["contiguous"], subject)

@@ -77,6 +77,7 @@ view_as_complex = op(
     oracle=lambda x: x[..., 0] + 1j * x[..., 1],
     doc="A last dim of two as complex numbers, a view.",
     example="tenora.view_as_complex(tenora.tensor([[1.0, 2.0]]))",
+    complex_within=True,
 )
 
 
@@ -105,6 +106,7 @@ complex = op(
     oracle=lambda a, b: a + 1j * b,
     doc="real + i imag.",
     example="tenora.complex(tenora.tensor([1.0]), tenora.tensor([2.0]))",
+    complex_within=True,
     out=True,
 )
 
@@ -128,6 +130,7 @@ polar = op(
     ),
     doc="abs (cos angle + i sin angle).",
     example="tenora.polar(tenora.tensor([1.0]), tenora.tensor([0.5]))",
+    complex_within=True,
     out=True,
 )
 

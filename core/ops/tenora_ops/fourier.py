@@ -132,6 +132,7 @@ fft_r2c = op(
     doc="The first half of the spectrum of real numbers, along one dim.",
     example="tenora.fft.rfft(tenora.tensor([1.0, 2.0]))",
     public="",
+    complex_within=True,
 )
 fft_c2r = op(
     "fft_c2r(input: Tensor, dim: int, n: int) -> Tensor",

@@ -120,6 +120,7 @@ stft = op(
     oracle=frames_oracle,
     doc="Transforms of overlapping frames of a signal: (batch, frequency, frame).",
     example="tenora.stft(tenora.ones(16), 8, return_complex=True)",
+    complex_within=True,
     method=True,
 )
 

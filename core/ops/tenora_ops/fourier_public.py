@@ -85,6 +85,7 @@ def _declare(name: str, kind: str, inverse: bool, doc: str) -> None:
         doc=f"{doc}, along one dim, cut or padded to n points.",
         example=f"tenora.fft.{name}(tenora.tensor([{argument}, {argument}, {argument}]))",
         public=public,
+        complex_within=True,
         out=True,
     )
     _declare_many(name, "2", kind, inverse, doc, "int[] = (-2, -1)", _two_dims)
@@ -106,6 +107,7 @@ def _declare_many(name: str, mark: str, kind: str, inverse: bool, doc: str, dims
         doc=f"{doc}, along {'two' if mark == '2' else 'several'} dims, cut or padded to s points.",
         example=f"tenora.fft.{name}{mark}(tenora.ones(2, 3{', dtype=tenora.complex64' if kind == 'c2r' else ''}))",
         public=public,
+        complex_within=True,
         out=True,
     )
 

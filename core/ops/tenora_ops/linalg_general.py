@@ -82,6 +82,7 @@ linalg_eig = op(
     doc="Eigenvalues, in the order of re + 0.618 im, and eigenvectors of length 1 of general matrices.",
     example="tenora.linalg.eig(tenora.tensor([[0.0, 1.0], [-1.0, 0.0]])).eigenvalues",
     public="linalg.eig",
+    complex_within=True,
     result=("eigenvalues", "eigenvectors"),
     out=True,
 )
@@ -95,6 +96,7 @@ linalg_eigvals = op(
     doc="Eigenvalues of general matrices, in the order of re + 0.618 im.",
     example="tenora.linalg.eigvals(tenora.eye(3))",
     public="linalg.eigvals",
+    complex_within=True,
     out=True,
 )
 

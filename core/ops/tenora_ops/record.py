@@ -74,7 +74,8 @@ class Record:
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`; `edges`: which
     numbers at the edges of a dtype the oracle knows the answer for (`samples.EDGES`); `either_zero`: where the result
     is zero it may have either sign; `hermitian`: one triangle of a Hermitian matrix is read, so finite differences
-    must keep it Hermitian; `labels`: operands that name one of a few cases by their value, which no difference moves.
+    must keep it Hermitian; `labels`: operands that name one of a few cases by their value, which no difference moves;
+    `complex_within`: real numbers too lead to complex ones, in the result or on the way to it.
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
     `operator` slot, `aliases`, `result` names, `display` (what errors call an op without a public name).
@@ -119,6 +120,7 @@ class Record:
     either_zero: bool = False
     hermitian: bool = False
     labels: tuple[str, ...] = ()
+    complex_within: bool = False
     tolerance: str = DERIVED
     public: str = DERIVED
     method: str | bool = False
