@@ -14,7 +14,7 @@ import tenora_ops
 from tenora_engine import Tensor, as_tensor_data
 from tenora_engine import dtype as DType
 
-from .creation_steps import finish, into, size_of
+from .creation_steps import finish, into, need_unpinned, size_of
 from .defaults import default_device, get_default_dtype
 
 
@@ -31,7 +31,12 @@ def promote_types(type1: DType, type2: DType) -> DType:
 
 
 def tensor(
-    data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    data: Any,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """A new leaf with a copy of `data`: a number, nested sequences, an array or another tensor.
 
@@ -43,6 +48,8 @@ def tensor(
     >>> tenora.tensor([[1, 2], [3, 4]]).dtype
     tenora.int64
     """
+    if pin_memory is not False:
+        need_unpinned("tensor", pin_memory)
     result = as_tensor_data(data, dtype=dtype, device=default_device(device), copy=True)
     return finish(result.detach(), requires_grad)
 
@@ -68,6 +75,7 @@ def empty(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Uninitialised memory of the given size.
 
@@ -79,6 +87,8 @@ def empty(
     """
     if out is not None:
         return into("empty", out, dtype, lambda **options: empty(*sizes, size=size, **options))
+    if pin_memory is not False:
+        need_unpinned("empty", pin_memory)
     return finish(
         tenora_ops.empty(size_of("empty", sizes, size), dtype=dtype, device=default_device(device)),
         requires_grad,
@@ -92,6 +102,7 @@ def zeros(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Zeros of the given size.
 
@@ -101,6 +112,8 @@ def zeros(
     """
     if out is not None:
         return into("zeros", out, dtype, lambda **options: zeros(*sizes, size=size, **options))
+    if pin_memory is not False:
+        need_unpinned("zeros", pin_memory)
     return finish(
         tenora_ops.zeros(size_of("zeros", sizes, size), dtype=dtype, device=default_device(device)),
         requires_grad,
@@ -114,6 +127,7 @@ def ones(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Ones of the given size.
 
@@ -125,6 +139,8 @@ def ones(
     """
     if out is not None:
         return into("ones", out, dtype, lambda **options: ones(*sizes, size=size, **options))
+    if pin_memory is not False:
+        need_unpinned("ones", pin_memory)
     return finish(
         tenora_ops.ones(size_of("ones", sizes, size), dtype=dtype, device=default_device(device)),
         requires_grad,
@@ -139,6 +155,7 @@ def full(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`fill_value` everywhere; its kind decides the dtype when none is given.
 
@@ -151,6 +168,8 @@ def full(
     """
     if out is not None:
         return into("full", out, dtype, lambda **options: full(size, fill_value, **options))
+    if pin_memory is not False:
+        need_unpinned("full", pin_memory)
     if isinstance(fill_value, complex):
         dtype = dtype or get_default_dtype().to_complex()
         return finish(empty(size, dtype=dtype, device=device).fill_(fill_value), requires_grad)
@@ -160,7 +179,12 @@ def full(
 
 
 def empty_like(
-    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`empty` with the size, dtype and device of `input`; TypeError for what is no tensor.
 
@@ -168,11 +192,18 @@ def empty_like(
     >>> tenora.empty_like(tenora.zeros(2, 3)).shape
     tenora.Size([2, 3])
     """
+    if pin_memory is not False:
+        need_unpinned("empty_like", pin_memory)
     return finish(tenora_ops.empty_like(input, dtype=dtype, device=device), requires_grad)
 
 
 def zeros_like(
-    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`zeros` with the size, dtype and device of `input`; TypeError for what is no tensor.
 
@@ -180,11 +211,18 @@ def zeros_like(
     >>> tenora.zeros_like(tenora.tensor([1, 2])).tolist()
     [0, 0]
     """
+    if pin_memory is not False:
+        need_unpinned("zeros_like", pin_memory)
     return finish(tenora_ops.zeros_like(input, dtype=dtype, device=device), requires_grad)
 
 
 def ones_like(
-    input: Tensor, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False
+    input: Tensor,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`ones` with the size, dtype and device of `input`; TypeError for what is no tensor.
 
@@ -192,6 +230,8 @@ def ones_like(
     >>> tenora.ones_like(tenora.tensor([5, 6])).tolist()
     [1, 1]
     """
+    if pin_memory is not False:
+        need_unpinned("ones_like", pin_memory)
     return finish(tenora_ops.ones_like(input, dtype=dtype, device=device), requires_grad)
 
 
@@ -202,6 +242,7 @@ def full_like(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`full` with the size, dtype and device of `input`; TypeError for what is no tensor.
 
@@ -209,6 +250,8 @@ def full_like(
     >>> tenora.full_like(tenora.zeros(2), 7).tolist()
     [7.0, 7.0]
     """
+    if pin_memory is not False:
+        need_unpinned("full_like", pin_memory)
     if isinstance(fill_value, complex):
         return finish(
             tenora_ops.empty_like(input, dtype=dtype, device=device).fill_(fill_value), requires_grad

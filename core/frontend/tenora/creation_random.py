@@ -10,7 +10,7 @@ from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor
 from tenora_engine import dtype as DType
 
-from .creation_steps import finish, into, need_tensor, size_of
+from .creation_steps import finish, into, need_tensor, need_unpinned, size_of
 from .defaults import default_device
 
 
@@ -22,6 +22,7 @@ def rand(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Uniform on [0, 1), bit-identical on every backend for the same seed.
 
@@ -37,6 +38,8 @@ def rand(
         return into(
             "rand", out, dtype, lambda **options: rand(*sizes, size=size, generator=generator, **options)
         )
+    if pin_memory is not False:
+        need_unpinned("rand", pin_memory)
     result = tenora_ops.rand(
         size_of("rand", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
     )
@@ -51,6 +54,7 @@ def randn(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Normal with mean 0 and variance 1, by the formula of Box and Muller (1958) from the bits of `rand`.
 
@@ -66,6 +70,8 @@ def randn(
         return into(
             "randn", out, dtype, lambda **options: randn(*sizes, size=size, generator=generator, **options)
         )
+    if pin_memory is not False:
+        need_unpinned("randn", pin_memory)
     result = tenora_ops.randn(
         size_of("randn", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
     )
@@ -82,6 +88,7 @@ def randint(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Integers from `low` to `high - 1`, each as likely; `randint(high, size)` begins at 0, `size` by keyword too.
 
@@ -96,6 +103,8 @@ def randint(
         return into(
             "randint", out, dtype, lambda **options: randint(low, high, size, generator=generator, **options)
         )
+    if pin_memory is not False:
+        need_unpinned("randint", pin_memory)
     if size is None and not (high is None or isinstance(high, int)):
         high, size = None, high
     if size is None:
@@ -122,6 +131,7 @@ def randperm(
     out: Tensor | None = None,
     dtype: DType | None = None,
     device: Any = None,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """A random order of 0 .. n - 1, int64 unless `dtype` says otherwise; RuntimeError for a negative `n`.
 
@@ -131,6 +141,8 @@ def randperm(
     """
     if out is not None:
         return into("randperm", out, dtype, lambda **options: randperm(n, generator=generator, **options))
+    if pin_memory is not False:
+        need_unpinned("randperm", pin_memory)
     order: Tensor = tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
     return order
 
@@ -142,6 +154,7 @@ def rand_like(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`rand` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
 
@@ -149,6 +162,8 @@ def rand_like(
     >>> tenora.rand_like(tenora.zeros(2, 3)).shape
     tenora.Size([2, 3])
     """
+    if pin_memory is not False:
+        need_unpinned("rand_like", pin_memory)
     need_tensor("rand_like", input)
     return rand(
         input.shape,
@@ -166,6 +181,7 @@ def randn_like(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`randn` with the size, dtype and device of `input`; RuntimeError for a whole dtype.
 
@@ -173,6 +189,8 @@ def randn_like(
     >>> tenora.randn_like(tenora.zeros(2, 3)).shape
     tenora.Size([2, 3])
     """
+    if pin_memory is not False:
+        need_unpinned("randn_like", pin_memory)
     need_tensor("randn_like", input)
     return randn(
         input.shape,

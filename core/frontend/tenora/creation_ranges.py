@@ -11,7 +11,7 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor, float64
 from tenora_engine import dtype as DType
 
-from .creation_steps import finish, into
+from .creation_steps import finish, into, need_unpinned
 from .defaults import default_device, get_default_dtype
 
 
@@ -24,6 +24,7 @@ def arange(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`start, start + step, ...` below `end`; `arange(n)` and `arange(end=n)` count from 0.
 
@@ -36,6 +37,8 @@ def arange(
     """
     if out is not None:
         return into("arange", out, dtype, lambda **options: arange(start, end, step, **options))
+    if pin_memory is not False:
+        need_unpinned("arange", pin_memory)
     if start is None or end is None:
         start, end = 0, start if end is None else end
     if end is None:
@@ -93,6 +96,7 @@ def linspace(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`steps` values from `start` to `end`, both included, evenly spaced; of a whole dtype: cut to whole numbers.
 
@@ -105,6 +109,8 @@ def linspace(
     """
     if out is not None:
         return into("linspace", out, dtype, lambda **options: linspace(start, end, steps, **options))
+    if pin_memory is not False:
+        need_unpinned("linspace", pin_memory)
     line = _line("linspace", start, end, steps, dtype, default_device(device))
     return finish(line, requires_grad)
 
@@ -119,6 +125,7 @@ def logspace(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """`steps` powers of `base`, whose exponents are those of `linspace`.
 
@@ -131,6 +138,8 @@ def logspace(
     """
     if out is not None:
         return into("logspace", out, dtype, lambda **options: logspace(start, end, steps, base, **options))
+    if pin_memory is not False:
+        need_unpinned("logspace", pin_memory)
     place = default_device(device)
     if dtype is None or dtype.is_floating_point or dtype.is_complex:
         exponents = _line("logspace", start, end, steps, dtype, place)
@@ -148,6 +157,7 @@ def eye(
     dtype: DType | None = None,
     device: Any = None,
     requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Ones on the diagonal of an n x m matrix (n x n without `m`), zeros elsewhere.
 
@@ -159,4 +169,6 @@ def eye(
     """
     if out is not None:
         return into("eye", out, dtype, lambda **options: eye(n, m, **options))
+    if pin_memory is not False:
+        need_unpinned("eye", pin_memory)
     return finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad)

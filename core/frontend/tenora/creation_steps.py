@@ -52,3 +52,18 @@ def need_tensor(op: str, input: object) -> None:
         raise errors.ArgumentTypeError(
             f"[{op}] input is wrong: got {type(input).__name__}, expected Tensor. Convert it with tenora.tensor(...)."
         )
+
+
+def need_unpinned(op: str, pin_memory: object) -> None:
+    """Refuses a tensor in pinned memory: no memory space has any, as PyTorch says where there is no accelerator.
+
+    RuntimeError for True, TypeError for what is neither a bool nor None.
+    """
+    if not (pin_memory is None or isinstance(pin_memory, bool)):
+        raise errors.ArgumentTypeError(
+            f"[{op}] pin_memory is wrong: got {type(pin_memory).__name__}, expected bool. Leave it out."
+        )
+    if pin_memory:
+        raise errors.OperationError(
+            f"[{op}] pin_memory: got True, expected False, since no backend has pinned memory. Leave it out."
+        )

@@ -10,6 +10,7 @@ from tenora_engine import Size, Tensor, complex64, set_tensor_method
 from tenora_ops.checks import broadcast_shape, ints
 
 from . import creation, defaults
+from .creation_steps import need_unpinned
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -25,7 +26,14 @@ def broadcast_shapes(*shapes: Any) -> Size:
     return Size(broadcast_shape("broadcast_shapes", [ints(shape) for shape in shapes]))
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def scalar_tensor(
+    s: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """A 0-d tensor; of the default dtype unless another is given.
 
     TypeError for what is no number.
@@ -34,12 +42,20 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None, requires_gra
     >>> tenora.scalar_tensor(2)
     tensor(2.)
     """
+    if pin_memory is not False:
+        need_unpinned("scalar_tensor", pin_memory)
     kind = dtype or (complex64 if isinstance(s, complex) else defaults.get_default_dtype())
     return creation.tensor(s, dtype=kind, device=device, requires_grad=requires_grad)
 
 
 def empty_strided(
-    size: Any, stride: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Uninitialised memory seen with the given shape and strides.
 
@@ -50,6 +66,8 @@ def empty_strided(
     >>> tenora.empty_strided((2, 3), (1, 2)).stride()
     (1, 2)
     """
+    if pin_memory is not False:
+        need_unpinned("empty_strided", pin_memory)
     sizes, steps = ints(size), ints(stride)
     if len(sizes) != len(steps) or any(n < 0 for n in (*sizes, *steps)):
         raise errors.OperationError(
@@ -62,7 +80,13 @@ def empty_strided(
 
 
 def empty_permuted(
-    size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+    size: Any,
+    physical_layout: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
 ) -> Tensor:
     """Uninitialised dense memory whose dims lie in the given order, the last one innermost.
 
@@ -73,6 +97,8 @@ def empty_permuted(
     >>> tenora.empty_permuted((2, 3), (1, 0)).stride()
     (1, 2)
     """
+    if pin_memory is not False:
+        need_unpinned("empty_permuted", pin_memory)
     sizes, order = ints(size), ints(physical_layout)
     if sorted(order) != list(range(len(sizes))):
         raise errors.OperationError(
@@ -84,13 +110,23 @@ def empty_permuted(
     return tenora_ops.permute(memory, back).detach().requires_grad_(requires_grad)
 
 
-def new_empty_strided(self: Tensor, size: Any, stride: Any, dtype: Any = None, device: Any = None) -> Tensor:
+def new_empty_strided(
+    self: Tensor,
+    size: Any,
+    stride: Any,
+    dtype: Any = None,
+    device: Any = None,
+    *,
+    pin_memory: bool | None = False,
+) -> Tensor:
     """`empty_strided` with this tensor's dtype and device unless others are given.
 
     >>> import tenora
     >>> tenora.ones(2, dtype=tenora.int32).new_empty_strided((2, 3), (1, 2)).dtype
     tenora.int32
     """
+    if pin_memory is not False:
+        need_unpinned("new_empty_strided", pin_memory)
     return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
 
 

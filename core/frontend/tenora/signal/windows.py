@@ -23,6 +23,7 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor, float64
 from tenora_engine import dtype as DType
 
+from ..creation_steps import need_unpinned
 from ..defaults import default_device, get_default_dtype
 
 
@@ -32,6 +33,12 @@ class Options(TypedDict, total=False):
     dtype: DType | None
     device: Any
     requires_grad: bool
+
+
+class WindowOptions(Options, total=False):
+    """What the functions of `tenora` itself take beside that."""
+
+    pin_memory: bool | None
 
 
 def _window(
@@ -47,12 +54,13 @@ def _window(
 
     The only value of a window is 1, unless its centre was `moved`.
     """
-    unknown = sorted(set(options) - set(Options.__annotations__))
+    known = (WindowOptions if name.endswith("_window") else Options).__annotations__
+    unknown = sorted(set(options) - set(known))
     if unknown:
         raise errors.ArgumentTypeError(
-            f"[{name}] unexpected keyword argument: got {unknown[0]!r}, "
-            f"expected one of {list(Options.__annotations__)}. Leave it out."
+            f"[{name}] unexpected keyword argument: got {unknown[0]!r}, expected one of {list(known)}. Leave it out."
         )
+    need_unpinned(name, options.get("pin_memory"))
     length = _length(name, length)
     dtype = options.get("dtype") or get_default_dtype()
     if not dtype.is_floating_point:
@@ -284,7 +292,7 @@ def nuttall(M: int, *, sym: bool = True, **options: Unpack[Options]) -> Tensor:
     return _sum_of_cosines("nuttall", M, [0.3635819, 0.4891775, 0.1365995, 0.0106411], sym, options)
 
 
-def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
+def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """`bartlett`, periodic unless told otherwise: (window_length). RuntimeError for a negative length.
 
     >>> import tenora
@@ -294,7 +302,7 @@ def bartlett_window(window_length: int, periodic: bool = True, **options: Unpack
     return _bartlett("bartlett_window", window_length, not periodic, options)
 
 
-def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
+def blackman_window(window_length: int, periodic: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """`blackman`, periodic unless told otherwise: (window_length). RuntimeError for a negative length.
 
     >>> import tenora
@@ -309,7 +317,7 @@ def hamming_window(
     periodic: bool = True,
     alpha: float = 0.54,
     beta: float = 0.46,
-    **options: Unpack[Options],
+    **options: Unpack[WindowOptions],
 ) -> Tensor:
     """alpha - beta cos(2 pi n / N), periodic unless told otherwise: (window_length).
 
@@ -322,7 +330,7 @@ def hamming_window(
     return _sum_of_cosines("hamming_window", window_length, [alpha, beta], not periodic, options)
 
 
-def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Options]) -> Tensor:
+def hann_window(window_length: int, periodic: bool = True, **options: Unpack[WindowOptions]) -> Tensor:
     """`hann`, periodic unless told otherwise.
 
     The result is (window_length). RuntimeError for a negative length.
@@ -335,7 +343,7 @@ def hann_window(window_length: int, periodic: bool = True, **options: Unpack[Opt
 
 
 def kaiser_window(
-    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[Options]
+    window_length: int, periodic: bool = True, beta: float = 12.0, **options: Unpack[WindowOptions]
 ) -> Tensor:
     """`kaiser`, periodic unless told otherwise: (window_length). RuntimeError for a negative length.
 
