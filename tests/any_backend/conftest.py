@@ -242,15 +242,24 @@ def pip_install(source: Path, target: Path) -> None:
 
 
 def run_python(
-    arguments: Sequence[str], *, path: Path | None = None, env: Mapping[str, str] | None = None
+    arguments: Sequence[str],
+    *,
+    path: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> "subprocess.CompletedProcess[str]":
-    """Runs Python in a process of its own, with a folder of distributions on its path and no wishes from outside."""
+    """Runs Python in a process of its own, with a folder of distributions on its path and no wishes from outside.
+
+    `cwd`: the folder it stands in, this process's unless another is given.
+    """
     environment = {key: value for key, value in os.environ.items() if key != "TENORA_BACKEND"}
     if path is not None:
         environment["PYTHONPATH"] = str(path)
     environment.update(env or {})
     command = [sys.executable, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=environment, cwd=cwd
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

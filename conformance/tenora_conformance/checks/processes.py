@@ -39,7 +39,7 @@ SPAWN = """
 import subprocess, sys
 code = f"NAME, DEVICE = {NAME!r}, {DEVICE!r}" + chr(10) + START + "print(compute())"
 compute()
-children = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+children = [subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
 for child in children:
     print(child.communicate(timeout=100)[0].strip())
 """

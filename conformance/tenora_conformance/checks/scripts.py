@@ -54,7 +54,7 @@ def run_python(code: str, subject: Subject, seconds: float = 120.0) -> str:
     head = f"NAME, DEVICE = {subject.name!r}, {subject.device!r}\n"
     try:
         done = subprocess.run(
-            [sys.executable, "-c", head + code],
+            [sys.executable, "-P", "-c", head + code],  # a backend's sources in the current folder are not it
             capture_output=True,
             text=True,
             timeout=seconds,

@@ -147,7 +147,9 @@ def try_apart(name: str, *, load: bool) -> Report:
     row = table.find(name)
     if row.state in OUT:  # its metadata is broken: there is nothing to run
         return try_here(name, load=load)
-    command = [sys.executable, "-m", "tenora", "doctor", "--try-one", name, *([] if load else ["--no-load"])]
+    flags = [] if load else ["--no-load"]
+    # -P: the sources of a backend in the current folder must not hide the installed one.
+    command = [sys.executable, "-P", "-m", "tenora", "doctor", "--try-one", name, *flags]
     devices = " ".join(row.device_types)
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
