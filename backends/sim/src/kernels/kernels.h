@@ -18,7 +18,7 @@ struct Kernel {
 };
 using Kernels = std::vector<Kernel>;
 
-inline constexpr int kMaxRank = 64;
+inline constexpr int kMaxRank = TNR_MAX_RANK;
 inline constexpr int64_t kNoStrides[kMaxRank] = {};
 inline constexpr uint32_t kAnyLayout =
     TNR_KERNEL_STRIDED | TNR_KERNEL_NEGATIVE_STRIDES | TNR_KERNEL_STRIDED_OUT;

@@ -28,6 +28,7 @@ extern "C" {
 
 #define TNR_ABI_VERSION 1     /* of this header */
 #define TNR_ABI_VERSION_MIN 1 /* oldest table that tenora still loads */
+#define TNR_MAX_RANK 64       /* no operand has more dimensions, as long as TNR_ABI_VERSION is 1 */
 
 #if defined(_WIN32)
 #define TNR_EXPORT __declspec(dllexport)

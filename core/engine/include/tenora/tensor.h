@@ -94,7 +94,7 @@ StorageRef adopt(void* data, size_t bytes, Device device, bool read_only, void* 
 struct Node;   // tape.h
 struct Extra;  // tape.h: grad, hooks, view base, retain_grad
 
-inline constexpr int kMaxRank = 64;
+inline constexpr int kMaxRank = TNR_MAX_RANK;
 inline constexpr int kInlineRank = 5;
 
 struct Tensor {
