@@ -116,6 +116,16 @@ def test_a_dtype_that_is_not_declared_and_works() -> None:
     assert run_case(case, none).passed
 
 
+def test_words_of_random_numbers_are_no_claim() -> None:
+    """Every backend takes them, also one that declares no uint32."""
+    case = Case(claims.NAME, "-", "uint32", "0:claims", Level.L2, "claims")
+    few = dataclasses.replace(planted.reference(), dtypes=frozenset(ALL) - {"uint32"})
+    needed = dataclasses.replace(few, kernels={"random_bits": "python", "floor_divide": "python"})
+    assert run_case(case, needed).passed
+    more = run_case(case, dataclasses.replace(few, kernels={"random_bits": "python", "add": "python"}))
+    assert more.status is Status.UNDERCLAIM and more.message.startswith("uint32") and "it: add." in more.message
+
+
 def test_what_only_a_formula_computes_is_no_claim() -> None:
     subject = planted.reference()
     with_formula = dataclasses.replace(subject, kernels={"gelu": "python"})
