@@ -358,6 +358,7 @@ clamp = op(
     oracle=lambda x, low=None, high=None: np.minimum(
         np.maximum(x, -np.inf if low is None else low), np.inf if high is None else high
     ),
+    either_zero=True,
     doc="min(max(x, low), high); NaN stays.",
     example="tenora.clamp(tenora.tensor([-2.0, 0.5, 3.0]), -1, 1)",
     method=True,
