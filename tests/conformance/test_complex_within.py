@@ -49,6 +49,13 @@ def test_they_are_left_out_where_no_complex_dtype_is_declared(op: str) -> None:
     assert len(whole.cases) > 10
 
 
+def test_nor_are_complex_operands_given_to_ops_that_refuse_them() -> None:
+    listed = [c for c in must_run.all_cases(Level.L2, ["lt"]) if c.id == "lt/float32/dtype/0:error"]
+    assert len(listed) == 1
+    assert must_run.plan(Level.L2, subject(REAL), listed).cases == []
+    assert must_run.plan(Level.L2, subject(frozenset(ALL)), listed).cases == listed
+
+
 def test_single_precision_needs_no_double() -> None:
     plan = must_run.plan(Level.L3, subject(REAL | {"complex64"}), must_run.all_cases(Level.L3, ["fft_rfft"]))
     assert {case.dtype for case in plan.cases} == {"float32"}

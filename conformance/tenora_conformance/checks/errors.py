@@ -112,7 +112,9 @@ def sample_of(record: Record, dtype: str, kind: str) -> Sample | None:
 
 
 def needs(case: Case, subject: Subject) -> str:
-    """Two devices are needed to mix them."""
+    """Two devices are needed to mix them, and complex numbers to be refused where they are."""
+    if case.layout == "dtype" and "complex64" not in subject.dtypes:
+        return "dtype complex64, which the op has to refuse, is not declared"
     if case.layout == "device" and subject.device_type == HOST:
         return "operands on two devices need a second memory space"
     return ""
