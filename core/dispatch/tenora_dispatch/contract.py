@@ -67,7 +67,9 @@ class Supports(Protocol):
 class Space(Protocol):
     """A kind of memory: `cpu` exists already; a backend brings another one as an object of this form.
 
-    Addresses are integers. `copy` moves bytes; `kind` is 0 host to device, 1 device to host, 2 device to device.
+    Addresses are integers with which tenora computes: any number of an allocation's range leads back to it. Where the
+    space is not `host_accessible` nobody reads there, so a backend may make numbers up for its handles. `copy` moves
+    bytes; `kind` is 0 host to device, 1 device to host, 2 device to device.
     A space in host order has finished its work when a call returns. Spaces with streams enter through the C header.
     """
 
@@ -98,7 +100,10 @@ class Space(Protocol):
         """Returns when all work on the device is finished."""
 
     def wrap(self, address: int, shape: Shape, strides: Shape, dtype: Any, device: int) -> Array:
-        """The array that Python kernels of this space are handed; strides in bytes."""
+        """The array that Python kernels of this space are handed: strides in bytes, `dtype.name` as in `DTYPES`.
+
+        The address of an array without elements stands for nothing.
+        """
 
 
 class Registry(Protocol):
