@@ -18,7 +18,7 @@ from .source import UNTOUCHED
 
 # How many work items run together. One number for all launches: PoCL compiles a kernel anew for every other.
 GROUP = 64
-OPTIONS = ["-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt"]
+OPTIONS = ["-cl-std=CL1.2", "-cl-fp32-correctly-rounded-divide-sqrt", "-w"]
 
 
 class Device:

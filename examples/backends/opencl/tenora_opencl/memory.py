@@ -117,7 +117,7 @@ class OpenCLSpace:
 
     def wrap(self, address: int, shape: Shape, strides: Shape, dtype: Any, index: int) -> Array:
         """What a kernel is handed for an operand."""
-        buffer, offset = self._place(address) if address else (None, 0)
+        buffer, offset = (None, 0) if 0 in shape else self._place(address)
         return Array(buffer, offset, shape, strides, dtype.name)
 
     def _room(self) -> tuple[int, int]:
