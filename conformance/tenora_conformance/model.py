@@ -9,9 +9,11 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import tenora_ops
 
 if TYPE_CHECKING:
     from tenora_conformance.subject import Subject
@@ -192,17 +194,25 @@ class Check:
     that a backend's declarations call for); `run` answers one: it returns normally for a pass."""
 
     name: str
-    cases: Callable[[], Iterable[Case]]
     run: Callable[[Case, Subject], Outcome]
+    cases_of: Callable[[str], Iterable[Case]] | None = None
+    """The cases of one op, in a stable order."""
+    scripts: Callable[[], Iterable[Case]] | None = None
+    """The cases that are of no op: their names begin with `@`."""
     needs: Callable[[Case, Subject], str] | None = None
     """Why a case does not apply to a backend by what it declares ("" if it does): dtype is looked at already."""
     isolated: bool = False
     """Each case in a process of its own: it ends, forks or blocks."""
     seconds: float = 60.0
     """After which a case counts as TIMEOUT."""
-    cases_of: Callable[[str], Iterable[Case]] | None = None
-    """The cases of one op, where that is much cheaper than to list all."""
-    scripts: bool = False
-    """Whether it has scripts, whose names begin with `@`, beside what `cases_of` lists."""
     lowest: Level = Level.L0
     """The lowest level of its cases: a run below it does not list them."""
+
+    def cases(self, ops: Collection[str] = ()) -> Iterator[Case]:
+        """All of its cases, scripts first; or those of the named ops and scripts (`@memory`) only."""
+        if self.scripts and (not ops or any(name.startswith("@") for name in ops)):
+            yield from (case for case in self.scripts() if not ops or case.op in ops)
+        if self.cases_of:
+            for name in ops or (record.name for record in tenora_ops.records()):
+                if not name.startswith("@"):
+                    yield from self.cases_of(name)

@@ -10,13 +10,12 @@
 from __future__ import annotations
 
 import collections
-import itertools
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import tenora_ops
 from tenora_conformance.checks import CHECKS
-from tenora_conformance.model import Case, Check, Level
+from tenora_conformance.model import Case, Level
 from tenora_conformance.subject import Subject
 
 
@@ -39,16 +38,7 @@ def all_cases(level: Level = Level.L4, ops: Collection[str] = ()) -> Iterator[Ca
     for check in CHECKS.values():
         if check.lowest > level:
             continue
-        for case in _listed(check, ops):
-            if case.level <= level and (not ops or case.op in ops):
-                yield case
-
-
-def _listed(check: Check, ops: Collection[str]) -> Iterable[Case]:
-    scripts = any(op.startswith("@") for op in ops)
-    if not ops or check.cases_of is None or (scripts and check.scripts):
-        return check.cases()
-    return itertools.chain.from_iterable(check.cases_of(op) for op in ops if not op.startswith("@"))
+        yield from (case for case in check.cases(ops) if case.level <= level)
 
 
 def reason_to_leave_out(case: Case, subject: Subject) -> str:

@@ -50,7 +50,7 @@ def test_planted(id: str, defect: Any, words: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_every_drawing_record_is_asked() -> None:
-    asked = {case.op for case in random.cases()}
+    asked = {case.op for case in random.CHECK.cases()}
     assert len(asked) > 25 and {"rand", "poisson", "multinomial", "random_bits", random.SCRIPTS} <= asked
 
 

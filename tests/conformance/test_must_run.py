@@ -5,6 +5,7 @@ import functools
 import pytest
 
 from tenora_conformance import manifest, must_run, subject
+from tenora_conformance.checks import CHECKS
 from tenora_conformance.model import Case, Level
 
 
@@ -17,6 +18,11 @@ def test_case_ids_are_unique() -> None:
     ids = [case.id for case in all_cases()]
     assert len(ids) > 40_000
     assert len(ids) == len(set(ids))
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_states_the_lowest_level_of_its_cases(name: str) -> None:
+    assert CHECKS[name].lowest == min(case.level for case in all_cases() if case.check == name)
 
 
 def test_what_is_not_declared_is_left_out_and_counted() -> None:

@@ -19,7 +19,7 @@ NAME = "@claims"
 OF_WORDS = {"uint32": frozenset(("copy", "floor_divide", "random_bits"))}
 
 
-def cases() -> Iterator[Case]:
+def scripts() -> Iterator[Case]:
     """One for each dtype that a manifest may leave out."""
     for dtype in ALL:
         if dtype not in MINIMUM:
@@ -55,4 +55,4 @@ def would_run(name: str, dtype: str, subject: Subject) -> bool:
     return sure and told.backend == subject.name
 
 
-CHECK = Check("claims", cases, run, needs, lowest=Level.L2)
+CHECK = Check("claims", run, scripts=scripts, needs=needs, lowest=Level.L2)

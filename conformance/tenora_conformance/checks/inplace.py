@@ -6,8 +6,6 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,13 +27,6 @@ from tenora_ops.samples import Sample
 MOST = 8
 
 
-def cases() -> Iterator[Case]:
-    """Every record with an in-place form."""
-    for record in tenora_ops.records():
-        yield from cases_of(record.name)
-
-
-@functools.lru_cache(maxsize=8)
 def cases_of(name: str) -> tuple[Case, ...]:
     """A covering design of one record, and one case of an overwritten value."""
     record, layouts = tenora_ops.record(name), tuple(LAYOUTS)
@@ -137,4 +128,4 @@ def _saved(record: Record, subject: Subject, outcome: Outcome) -> None:
             return
 
 
-CHECK = Check("inplace", cases, run, needs, cases_of=cases_of, lowest=Level.L2)
+CHECK = Check("inplace", run, cases_of, needs=needs, lowest=Level.L2)

@@ -39,7 +39,7 @@ CALLS = 120
 SHAPES = ((), (1,), (5,), (3, 4), (2, 1, 3), (1, 2, 1, 3), (0,), (2, 0), (33,))
 
 
-def cases() -> Iterator[Case]:
+def scripts() -> Iterator[Case]:
     """A few seeds in each dtype."""
     for dtype in DTYPES:
         for number in range(SEEDS):
@@ -145,4 +145,4 @@ def replay(path: str | Path, subject: Subject) -> Outcome:
     return outcome
 
 
-CHECK = Check("property", cases, run, seconds=300.0, lowest=Level.L2)
+CHECK = Check("property", run, scripts=scripts, seconds=300.0, lowest=Level.L2)

@@ -35,15 +35,12 @@ LENGTH = 1003
 Pair = tuple[Any, Any]
 
 
-def cases() -> Iterator[Case]:
-    """Every op with a formula; every pointwise op; every relation."""
-    for record in tenora_ops.records():
-        yield from cases_of(record.name)
+def scripts() -> Iterator[Case]:
+    """Every relation."""
     for name, (dtype, _, _) in RELATIONS.items():
         yield Case(SCRIPTS, dtype, "-", f"{name}:relation", Level.L2, "relations")
 
 
-@functools.lru_cache(maxsize=8)
 def cases_of(name: str) -> tuple[Case, ...]:
     """Those of one record."""
     record, found = tenora_ops.record(name), []
@@ -289,4 +286,4 @@ def _relation(case: Case, subject: Subject, outcome: Outcome) -> None:
     judged(one, other, tolerance, outcome, case.number)
 
 
-CHECK = Check("relations", cases, run, needs, cases_of=cases_of, scripts=True, lowest=Level.L1)
+CHECK = Check("relations", run, cases_of, scripts, needs=needs, lowest=Level.L1)

@@ -28,7 +28,7 @@ def script_check(
 ) -> Check:
     """A check with one case for each script and dtype. `root`: the script of the same check that others stand on."""
 
-    def cases() -> Iterator[Case]:
+    def listed() -> Iterator[Case]:
         for dtype in dtypes:
             for script in scripts:
                 roots = (f"@{name}/{dtype}/-/{root}",) if root and script != root else ()
@@ -43,7 +43,7 @@ def script_check(
             raise Unsupported(str(error)) from error
         return outcome
 
-    return Check(name, cases, run, needs, seconds=seconds)
+    return Check(name, run, scripts=listed, needs=needs, seconds=seconds, lowest=level)
 
 
 def run_python(code: str, subject: Subject, seconds: float = 120.0) -> str:

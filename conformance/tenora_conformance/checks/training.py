@@ -136,7 +136,7 @@ def judge_curve(got: Sequence[float], expected: Sequence[float]) -> float:
     return worst
 
 
-def cases() -> Iterator[Case]:
+def scripts() -> Iterator[Case]:
     """Each model with each method."""
     for model in MODELS:
         for method in METHODS:
@@ -160,4 +160,4 @@ def run(case: Case, subject: Subject) -> Outcome:
     return outcome
 
 
-CHECK = Check("training", cases, run, seconds=300.0)
+CHECK = Check("training", run, scripts=scripts, seconds=300.0, lowest=Level.L3)

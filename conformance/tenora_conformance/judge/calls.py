@@ -100,7 +100,7 @@ def widened(value: Any) -> Any:
     return value
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=8192)  # all of them: every check lists its cases by them, and they are small
 def samples_of(name: str, dtype: str) -> tuple[Sample, ...]:
     """A record's samples of a dtype, the same in every process."""
     record = tenora_ops.record(name)

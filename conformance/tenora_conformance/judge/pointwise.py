@@ -78,8 +78,11 @@ def _is_pointwise(record: Record, dtype: str, form: Sample) -> bool:
     given = [v[[0, 1, 2, 3, 3]] for v in vectors(record, dtype, form, PROBE)]
     longer = vectors(record, dtype, form, math.prod(SHAPE))
     try:
-        whole, flat = (answer(record, filled(form, g)) for g in ([v.reshape(SHAPE) for v in longer], longer))
-        if isinstance(whole, tuple) or not np.array_equal(whole, np.reshape(flat, SHAPE), equal_nan=True):
+        whole = answer(record, filled(form, [v.reshape(SHAPE) for v in longer]))
+        if isinstance(whole, tuple) or np.shape(whole) != SHAPE:
+            return False
+        flat = answer(record, filled(form, longer))
+        if not np.array_equal(whole, np.reshape(flat, SHAPE), equal_nan=True):
             return False
         whole = answer(record, filled(form, given))
         if isinstance(whole, tuple) or np.shape(whole) != (PROBE,):
