@@ -29,13 +29,22 @@ bool inplace_add(BackendId backend, DType dtype) {
     return k && !k->supports && (k->flags & TNR_KERNEL_INPLACE) && (k->dtypes & TNR_MASK(int(dtype)));
 }
 
-TensorRef call_one(OpId id, std::span<const Operand> in, bool recording) {
+TensorRef call_one(OpId id, std::span<const Operand> in, bool recording, std::span<const Attr> attr = {}) {
     TensorRef out;
     if (recording)
-        call(id, in, {}, &out);
+        call(id, in, attr, &out);
     else
-        call_raw(id, in, {}, &out);
+        call_raw(id, in, attr, &out);
     return out;
+}
+
+// On the device and in the dtype of another.
+TensorRef sent(Tensor* t, Tensor* like, bool recording) {
+    static const OpId to = find_op("to")->id;
+    Operand operand(t);
+    Attr attr[] = {attr_dtype(like->dtype), attr_int(like->device.space << 8 | like->device.index),
+                   attr_bool(false)};
+    return call_one(to, {&operand, 1}, recording, attr);
 }
 
 TensorRef dense_copy(Tensor* t, bool recording) {
@@ -66,6 +75,8 @@ TensorRef add_gradients(TensorRef a, TensorRef b, bool create_graph) {
 TensorRef match(TensorRef grad, Tensor* like, bool create_graph, std::string_view who) {
     if (same_kind(grad.get(), like)) [[likely]]
         return grad;
+    if (grad->device != like->device && !grad->rank() && !like->rank() && is_differentiable(grad->dtype))
+        return sent(grad.get(), like, create_graph);  // a number goes with tensors of any device
     std::string text = "returned an invalid gradient: got " + describe(grad.get()) + " on " +
                        to_string(grad->device) + ", expected " + describe(like) + " on " +
                        to_string(like->device) +

@@ -229,7 +229,8 @@ void to(Call& c) {
         copy_into(r.get(), x, current_backend(x->device.space));
         x = c.keep(std::move(r));
     }
-    c.result[0] = to_device(x, device, false);
+    bool non_blocking = c.infer.attr.back().kind == TNR_ATTR_BOOL && c.infer.attr.back().value.i64;
+    c.result[0] = to_device(x, device, non_blocking);
 }
 
 void reshape_to(Call& c, Tensor* x, std::span<const int64_t> size) {

@@ -180,6 +180,10 @@ void prepare_index_put(Call& c) {
 // x[:, index] along one dimension.
 void prepare_index_select(Call& c) {
     Tensor *x = c.in[0].tensor, *index = c.in[1].tensor, *o = c.output(0);
+    if (index->device != x->device)
+        fail(ErrorKind::Runtime, "device", c.op.display(),
+             text("operands on different devices: got ", x->device, " and ", index->device,
+                  ", expected one device. Move one of them with .to(...)."));
     if (index->dtype != DType::I64) index = c.keep(cast(index, DType::I64));
     int64_t dim = c.infer.attr[0].value.i64, one = 1;
     LocalView from, to, indices;

@@ -240,8 +240,8 @@ void check_status(int32_t status, Device device, std::string_view op, std::strin
                           " (status " + std::to_string(status) + " of backend '" + s.provider +
                           "'), expected success. See the backend's documentation.";
     try {
-        fail(meaning_of(status).kind, status == TNR_OUT_OF_MEMORY ? "memory" : "backend", op,
-             std::move(message));
+        StatusMeaning meaning = meaning_of(status);
+        fail(meaning.kind, status == TNR_ERROR ? "backend" : meaning.code, op, std::move(message));
     } catch (Error& error) {
         error.backend = s.provider;
         throw;

@@ -170,6 +170,10 @@ NodeRef make_node(const Op& op, BackendId backend, const Program* program, uint6
     n->backend = backend;
     n->program = program;
     n->device = out.empty() ? Device{} : out[0]->device;
+    const Tensor* first = in.empty() ? nullptr : in[0].tensor;
+    if (first && first->device.space != n->device.space && backend != kNoBackend &&
+        !tenora::backend(backend).serves(n->device.space))
+        n->backend = kNoBackend;  // it sent the result elsewhere: the gradient begins there
     fill_edges(n->edges(), needs, in);
     if (!plain) fill_saved(n, r);
     if (modes().anomaly || n->device.space != 0) [[unlikely]]

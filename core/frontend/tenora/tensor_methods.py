@@ -20,7 +20,6 @@ from tenora_engine import (
     int32,
     int64,
     set_tensor_method,
-    to_device,
     uint8,
 )
 from tenora_engine import bool as bool_
@@ -77,7 +76,7 @@ def to(
     if not moved and dtype in (None, self.dtype):
         return self.clone() if copy else self
     if moved:
-        return to_device(self if dtype is None else to(self, dtype), target, non_blocking)
+        return tenora_ops.to(self, dtype, target, non_blocking)
     return tenora_ops.cast(self, dtype)
 
 

@@ -203,6 +203,13 @@ def _cross(name: str, x: Any, y: Any, dim: int) -> Any:
         raise errors.IndexRangeError(
             f"[{name}] dim: got {dim}, expected one of {x.ndim} dims. Name one.", op=name
         )
+    if x.device != y.device:  # single elements of the host would go along as numbers
+        raise errors.OperationError(
+            f"[{name}] operands on different devices: got {x.device} and {y.device}, expected one device."
+            " Move one of them with .to(...).",
+            code="device",
+            op=name,
+        )
     if x.shape[dim] != 3 or y.shape[dim] != 3:
         raise refuse(name, "length of the dim", (x.shape[dim], y.shape[dim]), "3", "Choose another dim.")
     a, b = [ops.select(x, dim, i) for i in range(3)], [ops.select(y, dim, i) for i in range(3)]

@@ -1,0 +1,50 @@
+"""Tensors of the host beside those of a device: gradients cross over, and a mistake is an error and no crash."""
+
+from __future__ import annotations
+
+import pytest
+from sim_device import simulated
+
+import tenora
+
+
+def test_gradients_go_back_to_the_device_that_a_tensor_came_from() -> None:
+    with simulated():
+        here = tenora.tensor([1.0, 2.0], requires_grad=True)
+        there = here.to("sim")
+        (there * there).sum().backward()
+        assert here.grad is not None and here.grad.device.type == "cpu" and here.grad.tolist() == [2.0, 4.0]
+        leaf = tenora.tensor([1.0, 2.0], device="sim", requires_grad=True)
+        back = leaf.to("cpu", tenora.float64)  # the cast back happens on the host
+        (gradient,) = tenora.autograd.grad((back * back).sum(), [leaf], create_graph=True)
+        assert str(gradient.device) == "sim:0" and gradient.tolist() == [2.0, 4.0]
+        gradient.sum().backward()
+        assert leaf.grad is not None and leaf.grad.tolist() == [2.0, 2.0]
+
+
+def test_a_number_of_the_host_gets_its_gradient_there() -> None:
+    with simulated():
+        number = tenora.tensor(3.0, requires_grad=True)
+        loss = (tenora.arange(4.0, device="sim") * number).sum()
+        (gradient,) = tenora.autograd.grad(loss * loss, [number], create_graph=True)
+        assert gradient.device.type == "cpu" and gradient.item() == 2 * 18 * 6
+        gradient.backward()
+        assert number.grad is not None and number.grad.item() == 2 * 6 * 6
+
+
+def test_an_index_of_another_device_is_refused() -> None:
+    with (
+        simulated(),
+        pytest.raises(tenora.TenoraError, match="different devices: got cpu and sim:0") as caught,
+    ):
+        tenora.index_select(tenora.ones(3), 0, tenora.tensor([0, 1], device="sim"))
+    assert caught.value.code == "device"
+
+
+def test_what_a_kernel_found_is_told_with_its_code() -> None:
+    with simulated():
+        wrong = tenora.ones(3, device="sim").gather(0, tenora.tensor([7], device="sim"))
+        with pytest.raises(tenora.TenoraError, match="index 7 is out of bounds") as caught:
+            tenora.sim.synchronize()
+        assert caught.value.code == "index"
+        del wrong
