@@ -13,6 +13,7 @@ import pytest
 from conftest import pip_install, run_python
 
 import tenora  # noqa: F401 - the examples run where the ops are declared, as in any program
+import tenora_ops
 from tenora_ops.census import census
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,3 +136,12 @@ def test_examples_of_docstrings(module, monkeypatch):
 def test_the_changelog_promises_no_more_ops_than_there_are():
     told = re.search(r"About (\d+) public ops", (ROOT / "CHANGELOG.md").read_text())
     assert told and 0 <= census().ops - int(told[1]) < 30
+
+
+def test_the_guide_tells_what_every_primitive_is_given():
+    text = (DOCS / "write-a-backend.md").read_text(encoding="utf-8")
+    table = text[text.index("What a kernel of ring 0 is given") : text.index("An index out of range is")]
+    told = set(NAME.findall(table))
+    primitives = {r.name for r in tenora_ops.records() if r.kind == "kernel" and not r.kernel}
+    assert {"sum", "index_put"} <= primitives
+    assert sorted(primitives - told) == []
