@@ -101,13 +101,18 @@ FURTHER_DTYPES: Where = {
     **each(["softmin"], KERNELS[1:], ONLY_EMPTY),
     **each(["unfold", "fold"], ["bool"], "PyTorch moves bool, and no whole numbers"),
     **each(
-        [f"linalg_{n}" for n in ("cholesky_ex", "cholesky", "solve_ex", "solve", "det", "lu_solve")],
+        [
+            f"linalg_{n}"
+            for n in ("cholesky_ex", "cholesky", "solve_ex", "solve", "det", "lu_solve", "svd", "svdvals")
+        ],
         HALVES,
         ONLY_EMPTY,
     ),
     **each(["det", "lu_solve"], HALVES, ONLY_EMPTY),
     **each(["linalg_matrix_exp", "matrix_exp"], HALVES, "powers of halves have few digits: cast first"),
-    **each(["cholesky", "linalg_eigh", "linalg_eigvalsh"], (*WHOLE, *HALVES), ONLY_EMPTY),
+    **each(
+        ["cholesky", "linalg_eigh", "linalg_eigvalsh", "linalg_lu_factor_ex"], (*WHOLE, *HALVES), ONLY_EMPTY
+    ),
     **each([f"adaptive_avg_pool{n}d" for n in (1, 2)], WHOLE, ONLY_EMPTY),
     **each(
         [f"adaptive_avg_pool{n}d" for n in (1, 2, 3)],

@@ -25,8 +25,13 @@ from tenora_ops.samples import (
 )
 
 
+def _negative_powers(draw: Draw) -> Sample:
+    bases, powers = (np.array(v, draw.dtype) for v in ([[-3], [-1], [1], [2]], [-3, -2, -1, 2]))
+    return sample(bases, powers)
+
+
 def exponents(draw: Draw) -> Iterable[Sample]:
-    """Positive bases with any exponent; whole numbers with small natural exponents."""
+    """Positive bases with any exponent; whole numbers with small natural exponents, and with negative ones."""
     if draw.is_integer:
         power = Domain(0, 3)
         found = [sample(draw.array(3, 4), draw.array(4, domain=power)), sample(draw.array(5), 2)]
@@ -38,6 +43,7 @@ def exponents(draw: Draw) -> Iterable[Sample]:
             sample(draw.array(), 0),
             sample(draw.array(2, 3, 2, 2), draw.array(2, domain=power)),
             sample(draw.array(1, 2, 1, 3, 2), draw.array(3, 1, domain=power)),
+            *([_negative_powers(draw)] if draw.dtype in SIGNED else []),
         ]
     base = Domain(0.2, 3.0)
     return [
@@ -292,11 +298,18 @@ def _power_gradients(g: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any]:
     return sum_to(base, a), exponent
 
 
+def _whole_power(x: int, y: int, modulus: int) -> int:
+    """A negative power is 1 / x ** -y towards zero: of 1 and -1 alone it is not 0."""
+    if y < 0:
+        return (x**-y if x in (1, -1) else 0) % modulus
+    return builtins.pow(x, y, modulus)
+
+
 def _powers(a: Any, b: Any) -> Any:
     whole = np.result_type(a, b)
     if whole.kind in "iu":  # modulo the width of the type, as machine integers multiply
         bits = 8 * whole.itemsize
-        found = np.frompyfunc(lambda x, y: builtins.pow(int(x), int(y), 2**bits), 2, 1)(a, b)
+        found = np.frompyfunc(lambda x, y: _whole_power(int(x), int(y), 2**bits), 2, 1)(a, b)
         return np.asarray(found).astype(f"u{whole.itemsize}").astype(whole)
     return each(lambda x, y: float(x) ** y, lambda x, y: complex(x) ** y)(a, b)
 

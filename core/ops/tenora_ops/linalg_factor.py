@@ -34,6 +34,7 @@ from tenora_ops.linalg_rules import (
     stacked,
     symmetric,
     turn,
+    without_elements,
 )
 from tenora_ops.record import op
 from tenora_ops.samples import Draw, Sample, sample
@@ -154,7 +155,7 @@ linalg_lu_factor_ex = op(
     vjp=_lu_gradient,
     dynamic_vjp=True,
     not_differentiable=(1, 2),
-    samples=lambda draw: [*oblong(draw), sample(draw.array(3, 3))],
+    samples=lambda draw: [*oblong(draw), sample(draw.array(3, 3)), *without_elements(draw)],
     oracle=lambda x, pivot=True: stacked(lambda a: _lu_oracle(a, pivot), x),
     doc="L below and U on and above the diagonal, P^T input = L U, the exchanges (from 1) and the first zero pivot.",
     example="tenora.linalg.lu_factor_ex(tenora.eye(3)).pivots",
@@ -325,6 +326,8 @@ linalg_qr = op(
         *oblong(draw),
         sample(spread(draw, 4, 3), "complete"),
         sample(draw.array(3, 4), "complete"),
+        *without_elements(draw),
+        *without_elements(draw, "complete"),
     ],
     gradient_samples=lambda draw: [*oblong(draw)[:4], sample(spread(draw, 2, 3), "complete")],
     oracle=lambda x, mode="reduced": stacked(
@@ -458,7 +461,8 @@ def _svd_gradient(gu: Any, gs: Any, gvh: Any, x: Any, u: Any, s: Any, vh: Any) -
 
 
 def _svd_samples(draw: Draw) -> list[Sample]:
-    return [sample(s.arguments[0], False) for s in oblong(draw)] + [sample(spread(draw, 4, 3), True)]
+    found = [sample(s.arguments[0], False) for s in oblong(draw)] + [sample(spread(draw, 4, 3), True)]
+    return found + without_elements(draw, False) + without_elements(draw, True)
 
 
 linalg_svd = op(
@@ -505,7 +509,7 @@ linalg_svdvals = op(
     shape=_svdvals_shape,
     function=lambda A, driver: linalg_jacobi.svd(A, False, "linalg.svdvals")[1],
     vjp=lambda g, x, s: _svdvals_gradient(g, *ops.linalg_svd(x, False)),
-    samples=oblong,
+    samples=lambda draw: oblong(draw) + without_elements(draw),
     oracle=lambda x: stacked(lambda a: decompositions.svd(a)[1], x),
     doc="Singular values, descending.",
     example="tenora.linalg.svdvals(tenora.eye(3))",

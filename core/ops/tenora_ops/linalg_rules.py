@@ -150,6 +150,11 @@ def oblong(draw: Draw) -> list[Sample]:
     return [sample(spread(draw, *shape)) for shape in shapes]
 
 
+def without_elements(draw: Draw, *options: Any) -> list[Sample]:
+    """Matrices that have rows or columns, but no elements."""
+    return [sample(draw.array(*shape), *options) for shape in ((0, 3), (3, 0), (2, 0, 2))]
+
+
 def spread(draw: Draw, *shape: int) -> Any:
     ladder = np.eye(shape[-2], shape[-1]) * (4.0 + 6.0 * np.arange(shape[-1]))
     return (draw.array(*shape) / 4 + ladder).astype(draw.dtype)

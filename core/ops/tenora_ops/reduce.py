@@ -28,6 +28,7 @@ from tenora_ops.samples import (
     one_dim,
     reductions,
     sample,
+    some_zeros,
 )
 
 SUM = Family("reduce", "sum", "reduce", "reduce", reductions, ALL, tolerance="reduction")
@@ -47,7 +48,8 @@ def with_dtype(draw: Draw) -> Iterable[Sample]:
 
 def factors(draw: Draw) -> Iterable[Sample]:
     """Reductions of few factors near one, so that products neither overflow nor vanish."""
-    return [s for s in reductions(draw) if s.arguments[0].shape != (300,)]
+    few = [s for s in reductions(draw) if s.arguments[0].shape != (300,)]
+    return few + [sample(some_zeros(draw), dim) for dim in (0, 1)]
 
 
 def corrections(draw: Draw) -> Iterable[Sample]:

@@ -235,6 +235,14 @@ def one_dim(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+def some_zeros(draw: Draw) -> Any:
+    """Rows and columns with no zero, one, and two."""
+    array = draw.array(3, 5)
+    array[[1, 2, 2], [2, 1, 3]] = 0
+    array[1, 3] = 0
+    return array
+
+
 def dims(draw: Draw) -> Iterable[Sample]:
     """A tensor and one dim, which may be empty, or longer than a vector register."""
     longer = [sample(draw.array(0, 3), 1), sample(draw.array(3, 0), 1), sample(draw.array(2, 70), 1)]

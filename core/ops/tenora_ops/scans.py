@@ -20,7 +20,18 @@ from tenora_ops.lazy import np
 from tenora_ops.oracles import along
 from tenora_ops.record import Family, op
 from tenora_ops.reduce import SCAN, _reverse_scan
-from tenora_ops.samples import ALL, BOOLEAN, FLOATING, REALS, Domain, Draw, Sample, one_dim, sample
+from tenora_ops.samples import (
+    ALL,
+    BOOLEAN,
+    FLOATING,
+    REALS,
+    Domain,
+    Draw,
+    Sample,
+    one_dim,
+    sample,
+    some_zeros,
+)
 
 PAIR_SCAN = Family(
     "scan", "value_index", "sort", "plain", one_dim, BOOLEAN + ORDERED_NUMBERS, Domain(-3.0, 3.0)
@@ -80,6 +91,7 @@ cumprod = op(
     "cumprod(input: Tensor, dim: int, *, dtype: dtype? = None) -> Tensor",
     family=SCAN,
     domain=Domain(0.5, 1.5),
+    samples=lambda draw: [*one_dim(draw), *(sample(some_zeros(draw), dim) for dim in (0, 1))],
     function=_cumprod,
     vjp=_cumprod_gradient,
     oracle=lambda x, dim: along(_running_product, x, dim),
