@@ -112,14 +112,17 @@ def judged_by(subject: Subject) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def watch(subject: Subject, outcome: Outcome) -> Iterator[None]:
-    """Notes every kernel of the block in `outcome`. Raises: Failed where one is not the backend's own."""
+def watch(subject: Subject, outcome: Outcome, *, on_host: frozenset[str] = frozenset()) -> Iterator[None]:
+    """Notes every kernel of the block in `outcome`. Raises: Failed where one is not the backend's own.
+
+    `on_host`: ops that the block has computed on the host, which a backend for another device does not serve.
+    """
     recorded, block = tenora.profiler.profile(RING), Outcome()
     try:
         with recorded:
             yield
     finally:
-        strangers = _note(recorded.events, subject, block)
+        strangers = _note(recorded.events, subject, block, frozenset() if subject.host_memory else on_host)
         outcome.merge(block)
         if (heard := HEARD.get()) is not None:
             heard.merge(block)
@@ -133,11 +136,15 @@ def watch(subject: Subject, outcome: Outcome) -> Iterator[None]:
         )
 
 
-def _note(events: Sequence[Mapping[str, Any]], subject: Subject, block: Outcome) -> set[str]:
+def _note(
+    events: Sequence[Mapping[str, Any]], subject: Subject, block: Outcome, on_host: frozenset[str]
+) -> set[str]:
     """Counts the kernels of a block; returns those that are not the backend's own."""
     strangers = set()
     for event in events:
         if event["kind"] == "kernel":
+            if event["backend"] != subject.name and event["op"] in on_host:
+                continue
             name = f"{event['backend']}:{event['op']}"
             block.kernels[name] = block.kernels.get(name, 0) + 1
             if event["backend"] != subject.name:

@@ -6,7 +6,11 @@ The order is that of a run: what others stand on comes first.
 from __future__ import annotations
 
 from tenora_conformance.checks import (
+    allocator,
+    capabilities,
     claims,
+    device_gradients,
+    devices,
     errors,
     faults,
     gradients,
@@ -20,6 +24,7 @@ from tenora_conformance.checks import (
     property,
     random,
     relations,
+    streams,
     threads,
     training,
     values,
@@ -28,8 +33,8 @@ from tenora_conformance.checks import (
 from tenora_conformance.model import Check
 
 _MODULES = (
-    *(loading, memory, values, hostile, errors, inplace, out, views, random),
-    *(relations, property, claims, gradients, training),
-    *(interop, threads, processes, faults),
+    *(loading, memory, values, hostile, errors, devices, inplace, out, views, random),
+    *(relations, property, claims, gradients, device_gradients, training),
+    *(capabilities, streams, allocator, interop, threads, processes, faults),
 )
 CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in _MODULES}

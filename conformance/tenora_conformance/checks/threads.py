@@ -100,7 +100,10 @@ def _choice(subject: Subject, dtype: str, outcome: Outcome) -> None:
     seen: list[str] = []
 
     def look() -> None:
-        seen.append(tenora.current_backend(subject.device))
+        try:
+            seen.append(tenora.current_backend(subject.device))
+        except tenora.TenoraError:  # a device that nobody serves unasked
+            seen.append("none")
 
     with tenora.use_backend(subject.name):
         thread = threading.Thread(target=look)

@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -26,6 +27,8 @@ from tenora_conformance.subject import HOST, Subject, judged_by, watch
 STEPS = 20
 START, GROWTH = 6.0, 1.0
 EPSILON = float(np.finfo(np.float32).eps)
+#: Optimizers count their steps in a number of the host.
+COUNTERS = frozenset({"fill"})
 Losses = list[float]
 Optimizers = Callable[[Any], Any]
 
@@ -38,13 +41,13 @@ def _filled(module: Any, seed: int, device: str, dtype: Any) -> Any:
         for parameter in module.parameters():
             bound = 1.0 / np.sqrt(max(int(np.prod(parameter.shape[1:])), 1))
             values = rng.uniform(-bound, bound, tuple(parameter.shape))
-            parameter.copy_(tenora.from_numpy(values).to(dtype))
+            parameter.copy_(tenora.from_numpy(values).to(parameter.device).to(dtype))
     return module.to(device)
 
 
 def _data(seed: int, *shape: int, device: str, dtype: Any) -> Any:
     values = np.random.default_rng(seed).standard_normal(shape).astype(np.float32)  # exact in both precisions
-    return tenora.from_numpy(values).to(dtype).to(device)
+    return tenora.from_numpy(values).to(device).to(dtype)
 
 
 def _labels(seed: int, count: int, classes: int, device: str) -> Any:
@@ -114,6 +117,17 @@ METHODS: dict[str, Optimizers] = {
 }
 
 
+@contextlib.contextmanager
+def _made_on(device: str) -> Iterator[None]:
+    """Modules of the block are made on a device, where the backend under judgement computes."""
+    before = tenora.get_default_device()
+    tenora.set_default_device(device)
+    try:
+        yield
+    finally:
+        tenora.set_default_device(before)
+
+
 def _reference() -> str:
     """Name of the backend that serves where nobody chose another."""
     return next(row.name for row in tenora_dispatch.backends() if row.manifest and row.manifest.reference)
@@ -152,7 +166,7 @@ def run(case: Case, subject: Subject) -> Outcome:
         raise Failed(f"the reference does not learn: losses {expected[0]:.4g} to {expected[-1]:.4g}")
     outcome = Outcome()
     try:
-        with judged_by(subject), watch(subject, outcome):
+        with judged_by(subject), _made_on(subject.device), watch(subject, outcome, on_host=COUNTERS):
             got = MODELS[model](subject.device, tenora.float32, METHODS[method])
     except tenora.NotSupportedError as error:
         raise Unsupported(str(error)) from error

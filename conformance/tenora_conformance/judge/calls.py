@@ -15,7 +15,7 @@ import numpy as np
 
 import tenora
 import tenora_ops
-from tenora_conformance.judge.layouts import Layout, Placed
+from tenora_conformance.judge.layouts import LAYOUT_BOUND, Layout, Placed
 from tenora_conformance.subject import Subject
 from tenora_ops.record import Record
 from tenora_ops.samples import Draw, Sample, Seed
@@ -48,7 +48,7 @@ def has_arrays(sample: Sample) -> bool:
 def prepare(record: Record, sample: Sample, layout: Layout, subject: Subject, *, alias: bool = False) -> Call:
     """Places a sample's arrays on the backend's device. `alias`: arrays that are one object become one tensor."""
     call = Call(tenora_ops.REGISTERED[record.name], [], {})
-    placing = _Placing(layout, subject, alias, call.placed)
+    placing = _Placing(layout, subject, alias, record.name in LAYOUT_BOUND, call.placed)
     kinds = [p.type for p in record.schema.parameters if not p.keyword_only]
     for i, value in enumerate(sample.arguments):
         is_dtype = i < len(kinds) and kinds[i].startswith("dtype") and isinstance(value, str)
@@ -67,6 +67,7 @@ class _Placing:
     layout: Layout
     subject: Subject
     alias: bool
+    first: bool
     placed: list[Placed]
     known: dict[int, Any] = field(default_factory=dict)
 
@@ -74,7 +75,7 @@ class _Placing:
         if isinstance(value, np.ndarray):
             if self.alias and id(value) in self.known:
                 return self.known[id(value)]
-            self.placed.append(Placed(value, self.layout, self.subject))
+            self.placed.append(Placed(value, self.layout, self.subject, first=self.first))
             return (
                 self.known.setdefault(id(value), self.placed[-1].tensor)
                 if self.alias

@@ -74,15 +74,18 @@ LAYOUT_BOUND = frozenset(
 
 
 class Placed:
-    """A tensor of the backend's device that holds `array` in some layout, and the room around it."""
+    """A tensor of the backend's device that holds `array` in some layout, and the room around it.
 
-    def __init__(self, array: np.ndarray, layout: Layout, subject: Subject) -> None:
+    `first`: its storage begins with it, also on a device, where the room is the storage: for ops that count from there.
+    """
+
+    def __init__(self, array: np.ndarray, layout: Layout, subject: Subject, *, first: bool = False) -> None:
         size = array.dtype.itemsize
         strides = layout.strides(array.shape)
         reach = [(n - 1) * s for n, s in zip(array.shape, strides, strict=True)] if array.size else []
         low, high = sum(min(r, 0) for r in reach), sum(max(r, 0) for r in reach)
         margin = -(-MARGIN // size) + layout.shift
-        begin = margin - low
+        begin = -low if first and not subject.host_memory else margin - low
         raw = _aligned_bytes((begin + high + 1 + margin) * size)
         self.room = raw.view(array.dtype)
         self.begin, self.strides = begin, tuple(s * size for s in strides)

@@ -52,7 +52,7 @@ def run_case(case: Case, subject: Subject) -> Result:
     result.seconds = time.perf_counter() - begin
     result.kernels = heard.kernels
     if result.passed:
-        _judge_leaks(result, before)
+        _judge_leaks(result, before, subject)
     return result
 
 
@@ -65,8 +65,13 @@ def _left(before: dict[str, int]) -> dict[str, int]:
     return {name: after[name] - before[name] for name in COUNTED if after[name] > before[name]}
 
 
-def _judge_leaks(result: Result, before: dict[str, int]) -> None:
+def _judge_leaks(result: Result, before: dict[str, int], subject: Subject) -> None:
     if not _left(before):
+        return
+    try:
+        getattr(tenora, subject.device_type).synchronize(subject.device)  # what work still uses goes after it
+    except tenora.TenoraError as error:
+        _fail(result, f"waiting for the device after the case: {error}", Detail())
         return
     gc.collect()  # what only a cycle of Python objects holds is no leak
     left = _left(before)
