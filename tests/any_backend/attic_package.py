@@ -57,6 +57,10 @@ def add(a, b, *, out):
     np.add(a, b, out=out)
 
 
+def multiply(a, b, *, out):
+    return np.multiply(a, b)  # wrong on purpose: only this package could store it
+
+
 def copy(a, *, out):
     np.copyto(out, a, casting="unsafe")
 
@@ -72,6 +76,6 @@ def total(a, *, out, dim, **attributes):
 def load(registry):
     registry.space(SPACE)
     layout = KernelFlag.STRIDED | KernelFlag.STRIDED_OUT
-    for name, kernel in {"add": add, "copy": copy, "fill": fill, "sum": total}.items():
+    for name, kernel in {"add": add, "mul": multiply, "copy": copy, "fill": fill, "sum": total}.items():
         registry.kernel(name, kernel, dtypes="reals", flags=layout)
 """

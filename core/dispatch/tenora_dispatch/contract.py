@@ -45,8 +45,9 @@ class Kernel(Protocol):
     """A kernel in Python. Arrays are positional, `out` and the op's attributes are keywords.
 
     It fills `out` (a tuple of arrays for several results) and returns None, or returns an array (or a tuple) of the
-    right shape and dtype, which is then copied into `out`. A host scalar arrives as a 0-d array, an absent optional
-    tensor as None. `tenora ops NAME` prints the exact signature of an op's kernel.
+    right shape and dtype, which is then copied into `out`; over a space of the backend's own it always fills `out`.
+    A host scalar arrives as a 0-d NumPy array, in such a space too, an absent optional tensor as None.
+    `tenora ops NAME` prints the exact signature of an op's kernel.
 
     Raises: ValueError or IndexError when data that only the kernel can see is wrong; `NotSupportedError` to decline.
     """

@@ -181,7 +181,15 @@ void store_result(PyKernel& k, PyObject* result, PyObject* out, uint16_t n_out) 
     }
 }
 
-// Memory that the host cannot read: the backend's own array type.
+// Only the backend knows how to copy its own arrays.
+void refuse_result(PyKernel& k, PyObject* result, PyObject* out) {
+    if (result == Py_None || result == out) return;
+    raise_kind(ErrorKind::Runtime, "kernel", k.op,
+               "what the Python kernel of '" + k.backend + "' returned is of no use: got " +
+                   type_name(result) + ", expected None, as its memory is its own. Fill `out`.");
+}
+
+// A backend's own memory: the backend's own array type.
 PyRef foreign_array(PyKernel& k, const DLTensor* t) {
     int64_t item = t->dtype.bits / 8, strides[kMaxRank];
     for (int d = 0; d < t->ndim; ++d) strides[d] = t->strides[d] * item;
@@ -255,7 +263,10 @@ int32_t call_kernel(PyKernel& k, const tnr_call* call) {
             return PyObject_Vectorcall(k.function, stack.values + 1,
                                        positional | PY_VECTORCALL_ARGUMENTS_OFFSET, names);
         }));
-        if (!k.wrap) store_result(k, result.get(), out, call->n_out);
+        if (k.wrap)
+            refuse_result(k, result.get(), out);
+        else
+            store_result(k, result.get(), out, call->n_out);
         result = PyRef();
         out_tuple = PyRef();
         if (arrays.kept()) {

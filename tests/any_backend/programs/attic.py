@@ -31,6 +31,13 @@ def main():
         raise AssertionError("the attic took more than it has")
     assert (x + y).cpu().tolist() == [[11.0, 22.0], [33.0, 44.0]]
     assert tenora_dispatch.device_count("attic") == 1
+    try:
+        x * y
+    except RuntimeError as error:
+        told = "[mul] what the Python kernel of 'attic' returned is of no use: got ndarray, expected None, as its memory"
+        assert str(error).startswith(told), str(error)
+    else:
+        raise AssertionError("a result that nobody can store was dropped")
     del x, y, weight
     tenora.attic.empty_cache()
     assert not space.handed_out, "memory was not given back"
