@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ def beside(a: Any, b: Any, out: Any) -> None:
 
 def nothing(a: Any, b: Any, out: Any) -> None:
     del a, b, out
+
+
+def talkative(a: Any, b: Any, out: Any) -> None:
+    """Says that an output is resized, whether it is or not."""
+    warnings.warn("an output is resized", UserWarning, stacklevel=2)
+    np.add(a, b, out=out)
 
 
 def forgiving(divisor: Any) -> None:
@@ -58,6 +65,7 @@ def case_of_vectors(op: str) -> str:
         (inplace, "contiguous", nothing, "elements are wrong"),
         (out, "strided", nothing, "elements are wrong"),
         (out, "overlap", nothing, "elements are wrong"),
+        (out, "empty", talkative, "got a warning that it is resized, expected no warning"),
     ],
 )
 def test_a_kernel_that_writes_wrongly(
@@ -72,6 +80,12 @@ def test_a_kernel_that_writes_wrongly(
 
 def out_case(layout: str) -> str:
     return next(c.id for c in out.cases_of("add") if (c.dtype, c.layout) == ("float32", layout))
+
+
+def test_a_target_that_is_resized_in_silence() -> None:
+    planted.passes("out", out_case("resized"))
+    with pytest.raises(Failed, match="got no warning"):
+        out.told_of_resizing(lambda: None, True)
 
 
 def test_a_result_that_is_its_input(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,15 @@
 """out=: the result in the given tensor, whatever its memory; what cannot take it is refused and stays as it was.
 
-- `empty`: a target of no elements gets the result's shape. `strided`: a window whose neighbours stay as they are.
+- `empty`: a target of no elements gets the result's shape, in silence. `resized`: one of elements does so too, and
+  that is told by a warning. `strided`: a window whose neighbours stay as they are.
 - `wider`: a dtype of the next category takes the values. `narrower`: one that loses the category refuses.
 - `overlap`: a target that is an operand, or begins inside one, has the result of the plain call, or is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,7 @@ from tenora_conformance.subject import Subject, judged_by, watch
 from tenora_ops.record import Record
 from tenora_ops.samples import Sample, Seed, numpy_dtype
 
-KINDS = ("empty", "strided", "wider", "narrower", "overlap")
+KINDS = ("empty", "strided", "wider", "narrower", "overlap", "resized")
 WIDER = {0: "int64", 1: "float64", 2: "complex128"}
 NARROWER = {1: "bool", 2: "int64", 3: "float64"}
 #: Sums are made in the dtype of out=, so that no category is lost.
@@ -96,11 +98,15 @@ def _filled(
         Placed(np.zeros(s, numpy_dtype(d)), layout, subject) for s, d in zip(shapes, dtypes, strict=True)
     ]
     targets = [place.tensor for place in places]
-    if kind == "empty":
-        targets = [tenora.empty(0, dtype=subject.dtype(d), device=subject.device) for d in dtypes]
+    if kind in ("empty", "resized"):
+        sizes = [0 if kind == "empty" else array.size + 1 for array, _ in wanted]
+        targets = [
+            tenora.zeros(n, dtype=subject.dtype(d), device=subject.device)
+            for n, d in zip(sizes, dtypes, strict=True)
+        ]
     call.options["out"] = _given(targets)
     with watch(subject, outcome):
-        got = call()
+        got = told_of_resizing(call, kind == "resized")
     results = list(got) if isinstance(got, tuple) else [got]
     if len(results) != len(targets) or any(r is not t for r, t in zip(results, targets, strict=True)):
         raise Failed("with out= the call answers something else than the given tensor")
@@ -113,6 +119,18 @@ def _filled(
             place.check_around("the target")
     call.check_inputs()
     return worst
+
+
+def told_of_resizing(call: Callable[[], Any], expected: bool) -> Any:
+    """What a call answers. Raises: Failed where it tells of a resized target that was empty or fits, or does not."""
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        got = call()
+    told_of = any("is resized" in str(warning.message) for warning in said)
+    if told_of != expected:
+        words = ("no warning", "a warning that it is resized")
+        raise Failed(f"out=: got {words[told_of]}, expected {words[expected]}")
+    return got
 
 
 def _narrower(record: Record, sample: Sample, wanted: list[tuple[np.ndarray, str]], subject: Subject) -> None:
