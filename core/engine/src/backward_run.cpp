@@ -104,36 +104,56 @@ inline bool store(GraphTask& task, const Edge& edge, TensorRef&& grad, TensorRef
     return true;
 }
 
-}  // namespace
+inline bool store_locked(GraphTask& task, const Edge& edge, TensorRef&& grad, TensorRef* complete) {
+    std::lock_guard guard(task.lock);
+    return store(task, edge, std::move(grad), complete);
+}
 
-void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from) {
+[[gnu::noinline]] void deliver_in_order(GraphTask& task, const Edge& edge, TensorRef&& grad, Node* from) {
     TensorRef complete;
-    bool leaf_done;
     Stream* next = nullptr;
-    if (task.streams && grad && !space(grad->device).host_order()) {
+    if (grad && !space(grad->device).host_order()) {
         next = taking_stream(task, edge, grad->device);
         Stream* last = from ? stream_of(from) : nullptr;
         wait(next, last ? last : callers_stream(task, grad->device));
     }
     StreamScope scope(next);  // gradients are added up on the stream that uses their sum
-    if (!task.multi) {
-        leaf_done = store(task, edge, std::move(grad), &complete);
-    } else {
-        std::lock_guard guard(task.lock);
-        leaf_done = store(task, edge, std::move(grad), &complete);
-    }
+    bool leaf_done = task.multi ? store_locked(task, edge, std::move(grad), &complete)
+                                : store(task, edge, std::move(grad), &complete);
     if (leaf_done) finish_leaf(task, edge.leaf(), std::move(complete));
+}
+
+inline void run_explained(GraphTask& task, Node* n) {
+    try {
+        if (!task.failed.load(std::memory_order_relaxed)) run_node(task, n);
+    } catch (Error& error) {
+        explain_failure(error, n, task.anomaly);
+        throw;
+    }
+}
+
+[[gnu::noinline]] void run_on_its_stream(GraphTask& task, Node* n) {
+    StreamScope scope(stream_of(n));
+    run_explained(task, n);
+}
+
+}  // namespace
+
+// A task in which no node has streams has no workers either: it pays one test of a flag, here and for each
+// node.
+void deliver(GraphTask& task, const Edge& edge, TensorRef grad, Node* from) {
+    if (task.streams) [[unlikely]]
+        return deliver_in_order(task, edge, std::move(grad), from);
+    TensorRef complete;
+    if (store(task, edge, std::move(grad), &complete)) finish_leaf(task, edge.leaf(), std::move(complete));
 }
 
 void run_node_guarded(GraphTask& task, Node* n) {
     try {
-        StreamScope scope(task.streams ? stream_of(n) : nullptr);
-        try {
-            if (!task.failed.load(std::memory_order_relaxed)) run_node(task, n);
-        } catch (Error& error) {
-            explain_failure(error, n, task.anomaly);
-            throw;
-        }
+        if (task.streams) [[unlikely]]
+            run_on_its_stream(task, n);
+        else
+            run_explained(task, n);
     } catch (...) {
         std::lock_guard guard(task.lock);
         if (!task.error) task.error = std::current_exception();
