@@ -40,6 +40,59 @@ def test_the_op_that_was_called_is_named(backend: str, name: str) -> None:
     assert getattr(error.value, "op", name) in (name, None), told
 
 
+def key_errors() -> list[Any]:
+    """Keys that do not fit x(), each found by another part of indexing."""
+    return [
+        3,
+        -4,
+        (0, 4),
+        (0, 0, 0),
+        slice(0, 2, 0),
+        slice(0.5, 2),
+        tenora.tensor([3]),
+        (slice(None), [4]),
+        tenora.ones(2) > 0,
+        tenora.ones(2),
+        ([0, 1], [0, 1, 2]),
+        "a",
+        0.5,
+    ]
+
+
+@pytest.mark.parametrize("place", range(len(key_errors())))
+def test_an_item_is_told_as_the_program_wrote_it(backend: str, place: int) -> None:
+    """Which op an index becomes is nothing that `x[3]` says."""
+
+    def write() -> None:
+        x()[key] = 1.0
+
+    key = key_errors()[place]
+    for name, call in {"getitem": lambda: x()[key], "setitem": write}.items():
+        with pytest.raises((RuntimeError, IndexError, TypeError, ValueError)) as error:
+            call()
+        told = str(error.value)
+        assert told.startswith(f"[{name}] ") and "(In its part " not in told, told
+        assert getattr(error.value, "op", "") == name
+
+
+def test_what_an_item_cannot_hold_is_told_so_too(backend: str) -> None:
+    leaf = tenora.ones(3, 4, requires_grad=True)
+    for target, key, value in (
+        (x(), 0, tenora.ones(3)),
+        (x(), True, tenora.ones(3)),
+        (x(), x() > 5, tenora.ones(3)),
+        (x(), 0, "a"),
+        (x().expand(2, 3, 4), 0, "a"),
+        (x()[:, :1].expand(3, 4), 0, 1.0),
+        (leaf, 0, 1.0),
+        (leaf, leaf.detach() > 0, 1.0),
+    ):
+        with pytest.raises((RuntimeError, TypeError), match=r"^\[setitem\] .*: got "):
+            target[key] = value
+    with pytest.raises(TypeError, match=r"^\[delitem\] .*: got "):
+        del leaf[0]
+
+
 def test_out_and_method_too(backend: str) -> None:
     with pytest.raises(IndexError, match=r"^\[take\] .*\(In its part 'index'\.\)$"):
         tenora.take(x(), tenora.tensor([12]), out=tenora.empty(1))

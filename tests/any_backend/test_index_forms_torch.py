@@ -148,6 +148,16 @@ def test_taken_though_pytorch_refuses(backend: str, form: str) -> None:
         assert call(tenora).flatten().tolist() == wanted
 
 
+def test_a_mask_of_uint8_is_told_once(backend: str) -> None:
+    y = x(tenora).requires_grad_() * 1
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        y[u8(tenora, 0, 1)] = 9.0
+        tenora.where(u8(tenora, 0, 1).reshape(2, 1, 1), y, 0.0).sum().backward()
+    assert ["indexing" in str(told[0].message), "where" in str(told[1].message)] == [True, True]
+    assert len(told) == 2
+
+
 def test_a_warning_may_be_an_error(backend: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

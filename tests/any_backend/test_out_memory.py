@@ -51,6 +51,8 @@ def fitting(record: Record) -> list[tuple[int, Sample]]:
         if isinstance(result, tuple):
             return []
         for place, value in enumerate(sample.arguments):
+            if record.schema.parameters[place].name in record.apart:
+                continue
             alike = (
                 isinstance(value, np.ndarray) and value.dtype == np.float32 and result.dtype == tenora.float32
             )

@@ -23,6 +23,12 @@ def mask(lib: Any) -> Any:
     return lib.tensor([True, False, True])
 
 
+def gradient_where_true(lib: Any) -> Any:
+    row = lib.ones(3, dtype=lib.float64, requires_grad=True)
+    (written(lib.zeros(2, 3), True, row) * 2).sum().backward()
+    return row.grad
+
+
 ANSWERED: dict[str, Callable[[Any], Any]] = {
     "arange of uint8 cuts its step off": lambda lib: lib.arange(-0.9, 2.1, 2.0, dtype=lib.uint8),
     "arange of uint8 wraps": lambda lib: lib.arange(2.1, -2.9, -1, dtype=lib.uint8),
@@ -71,6 +77,18 @@ ANSWERED: dict[str, Callable[[Any], Any]] = {
     "number where a mask of bools holds": lambda lib: written(
         lib.zeros(3, dtype=lib.bool), mask(lib), lib.tensor(0.5)
     ),
+    "number of another dtype where True holds": lambda lib: written(lib.zeros(3), True, lib.tensor(2)),
+    "fraction where True holds": lambda lib: written(lib.zeros(3, dtype=lib.int64), True, lib.tensor([2.7])),
+    "row of another dtype where True holds": lambda lib: written(lib.zeros(2, 3), True, lib.arange(3)),
+    "leading ones where True holds": lambda lib: written(lib.zeros(2), True, lib.ones(1, 1, 1, 2)),
+    "number in a 0-d tensor where True holds": lambda lib: written(lib.zeros(()), True, lib.tensor(2)),
+    "number in nothing where True holds": lambda lib: written(lib.zeros(0), True, lib.tensor(2)),
+    "number of another dtype where False holds": lambda lib: written(lib.zeros(3), False, lib.tensor(2)),
+    "whatever shape where False holds": lambda lib: written(lib.zeros(3), False, lib.ones(7, 5)),
+    "False writes no leaf": lambda lib: written(lib.ones(3, requires_grad=True), False, 2.0).detach(),
+    "False writes where elements lie on each other": lambda lib: written(lib.zeros(1).expand(3), False, 2.0),
+    "False leaves the version": lambda lib: lib.tensor(written(lib.zeros(3), False, 2.0)._version),
+    "gradient of a row of another dtype where True holds": lambda lib: gradient_where_true(lib),
 }
 
 
@@ -105,6 +123,11 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "complex number where a mask of a real tensor holds": lambda lib: written(
         lib.zeros(3), mask(lib), lib.tensor(1 + 2j)
     ),
+    "number of another dtype where True and a slice hold": lambda lib: written(
+        lib.zeros(3), (True, slice(None)), lib.tensor(2)
+    ),
+    "too many numbers where True holds": lambda lib: written(lib.zeros(2), True, lib.ones(2, 1, 2)),
+    "True writes no leaf": lambda lib: written(lib.ones(2, requires_grad=True), True, 1.0),
     "number that does not fit where a mask holds": lambda lib: written(
         lib.zeros(3, dtype=lib.int8), mask(lib), lib.tensor(300)
     ),

@@ -95,7 +95,8 @@ bool same_op(std::string_view a, std::string_view b) {
 
 // The text of a mistake found in a part of an op, under the name that was called: [name] ... (In its part
 // 'x'.) Empty where it has that name already, or another's than an op's.
-std::string told_as(const std::string& message, std::string_view name, const std::string& named_op) {
+std::string told_as(const std::string& message, std::string_view name, const std::string& named_op,
+                    PartTold tell_part) {
     size_t end = message.starts_with('[') ? message.find(']') : std::string::npos;
     if (end == std::string::npos) return "";
     std::string part = message.substr(1, end - 1), plain = part, called(name);
@@ -108,11 +109,11 @@ std::string told_as(const std::string& message, std::string_view name, const std
                 itself = " (In its part '" + called + "'.)";
     if (told.ends_with(itself)) return told.substr(0, told.size() - itself.size());
     bool innermost = told.find("(In its part '") == std::string::npos;
-    return told + (innermost && !same ? " (In its part '" + part + "'.)" : "");
+    return told + (innermost && !same && tell_part == PartTold::Yes ? " (In its part '" + part + "'.)" : "");
 }
 
 // An exception of a class of its own, with other arguments than a text, stays as it is.
-void tell_python_as(const PythonError& error, std::string_view name) {
+void tell_python_as(const PythonError& error, std::string_view name, PartTold tell_part) {
     PyRef exception = PyRef::steal(error.exception());
     PyRef arguments = PyRef::steal(exception ? PyObject_GetAttrString(exception.get(), "args") : nullptr);
     bool plain = arguments && PyTuple_Check(arguments.get()) && PyTuple_GET_SIZE(arguments.get()) == 1 &&
@@ -121,7 +122,7 @@ void tell_python_as(const PythonError& error, std::string_view name) {
         PyRef known = PyRef::steal(PyObject_GetAttrString(exception.get(), "op"));
         PyErr_Clear();
         std::string named_op = known && PyUnicode_Check(known.get()) ? to_text(known.get()) : "";
-        std::string told = told_as(to_text(PyTuple_GET_ITEM(arguments.get(), 0)), name, named_op);
+        std::string told = told_as(to_text(PyTuple_GET_ITEM(arguments.get(), 0)), name, named_op, tell_part);
         if (!told.empty()) {
             PyRef replaced = own(PyTuple_Pack(1, text(told).get()));
             if (known) PyObject_SetAttrString(exception.get(), "op", text(name).get());
@@ -129,14 +130,6 @@ void tell_python_as(const PythonError& error, std::string_view name) {
         }
     }
     PyErr_Clear();
-}
-
-void tell_as(Error& error, std::string_view name) {
-    if (auto* python = dynamic_cast<PythonError*>(&error)) return tell_python_as(*python, name);
-    std::string told = told_as(error.message, name, error.op);
-    if (told.empty()) return;
-    error.message = std::move(told);
-    error.op = name;
 }
 
 PyObject* run_out(const OpInfo& info, Arguments& a) {
@@ -231,6 +224,14 @@ PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const
     }
     PyObject* call_args[] = {op_function, tuple.get(), dict.get()};
     return check(PyObject_Vectorcall(handler.get(), call_args, 3, nullptr));
+}
+
+void tell_as(Error& error, std::string_view name, PartTold tell_part) {
+    if (auto* python = dynamic_cast<PythonError*>(&error)) return tell_python_as(*python, name, tell_part);
+    std::string told = told_as(error.message, name, error.op, tell_part);
+    if (told.empty()) return;
+    error.message = std::move(told);
+    error.op = name;
 }
 
 PyObject* pack_results(const OpInfo& info, TensorRef* out, int count) {

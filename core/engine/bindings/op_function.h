@@ -36,6 +36,9 @@ PyObject* run_function(const OpInfo& info, const Arguments& a);
 PyObject* call_foreign(PyObject* op_function, PyObject* foreign, PyObject* const* args, size_t n_args,
                        PyObject* kwnames);
 PyObject* pack_results(const OpInfo& info, TensorRef* out, int count);
+// Tells an error under the name of what was called, with the name of the part of it that found the mistake.
+enum class PartTold : bool { No, Yes };
+void tell_as(Error& error, std::string_view name, PartTold tell_part = PartTold::Yes);
 void ready_op_function_types(PyObject* module);
 
 }  // namespace tenora::python

@@ -5,6 +5,8 @@
 //     `index` (or `index_put` in place on that view).
 //   - basic_index's code: Ellipsis = 0 | None = 1 | int = 2, i | slice = 3, start, stop, step; INT64_MIN =
 //   absent.
+//   - Whatever finds a mistake says `index`, or its own name: the program wrote neither, so at the end it is
+//   told as getitem, setitem or delitem.
 
 #include "tensor_index.h"
 
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "construct.h"
+#include "op_function.h"
 #include "operators.h"
 #include "scalar_read.h"
 #include "tenora/dispatch.h"
@@ -23,6 +26,16 @@
 namespace tenora::python {
 
 namespace {
+
+template <class F>
+auto item_errors(const char* name, F&& f) {
+    try {
+        return f();
+    } catch (Error& error) {
+        tell_as(error, name, PartTold::No);
+        throw;
+    }
+}
 
 constexpr int64_t kAbsent = std::numeric_limits<int64_t>::min();
 NamedOp select_op{"select"}, basic_op{"basic_index"}, index_op{"index"}, put_op{"index_put"},
@@ -59,7 +72,9 @@ void add_slice(Key& key, PyObject* o) {
     PyRef held = PyRef::borrow(o);
     int64_t start = slice_bound(slice->start), stop = slice_bound(slice->stop);
     int64_t step = slice_bound(slice->step);
-    if (step == 0) raise(PyExc_ValueError, "[index] slice step cannot be zero.");
+    if (step == 0)
+        raise_kind(ErrorKind::Value, "index", "index",
+                   "slice step cannot be zero: got 0, expected another number. Leave it out for 1.");
     key.basic_work |= start != kAbsent || stop != kAbsent || (step != kAbsent && step != 1);
     key.code.insert(key.code.end(), {3, start, stop, step});
     key.entries.emplace_back();
@@ -82,7 +97,7 @@ void add_bool(Key& key, bool value) {
     if (count) std::memcpy(key.entries.back()->dl.data, &zero, sizeof zero);
 }
 
-// uint8 was the dtype of masks before bool was; `index` warns.
+// uint8 was the dtype of masks before bool was.
 bool is_mask(const Tensor* t) { return t->dtype == DType::Bool || t->dtype == DType::U8; }
 
 void add_tensor(Key& key, TensorRef t) {
@@ -100,6 +115,10 @@ void add_tensor(Key& key, TensorRef t) {
             return add_bool(key, truth != 0);
         }
         return add_int(key, int64_argument(number.get(), "index"));
+    }
+    if (t->dtype == DType::U8) {
+        warn_of_byte_mask("indexing");
+        t = convert(std::move(t), DType::Bool, Device(t->device));
     }
     int whole = is_mask(t.get()) ? t->rank() : 1;
     for (int i = 0; i < whole; ++i) add_whole(key);
@@ -194,7 +213,8 @@ void parse_tuple(Key& key, PyObject* tuple, Tensor* self) {
     }
     if (named > self->rank()) {
         raise_kind(ErrorKind::Index, "index", "index",
-                   "too many indices: got " + std::to_string(named) + " for " + describe(self) + ".");
+                   "too many indices: got " + std::to_string(named) + " for " + describe(self) +
+                       ", expected at most " + std::to_string(self->rank()) + ". Leave some out.");
     }
     for (Py_ssize_t k = 0; k < n; ++k) {
         PyObject* o = PyTuple_GET_ITEM(tuple, k);
@@ -234,7 +254,8 @@ TensorRef basic_view(Tensor* self, const std::vector<int64_t>& code) {
 
 TensorRef select_view(Tensor* self, int64_t index) {
     if (self->rank() == 0)
-        raise_kind(ErrorKind::Index, "index", "index", "a 0-d tensor cannot be indexed. Use .item().");
+        raise_kind(ErrorKind::Index, "index", "index",
+                   "a 0-d tensor cannot be indexed: got an index, expected none. Use .item().");
     Operand in[1] = {Operand(self)};
     Attr attr[2] = {attr_int(0), attr_int(index)};
     TensorRef out;
@@ -323,45 +344,57 @@ void put(Tensor* view, Key& key, Operand value) {
     call_inplace(put_op.get().id, view, in, put_op.get().signature->defaults);
 }
 
+TensorRef item(Tensor* t, PyObject* o) {
+    if (PyLong_CheckExact(o)) return select_view(t, int64_argument(o, "index"));
+    if (has_tenora_op(o))
+        raise_kind(ErrorKind::Type, "type", "index",
+                   "cannot index with " + type_name(o) + ": got one, expected a tensor. Unwrap it.");
+    Key key;
+    parse(key, o, t);
+    TensorRef view;
+    if (!key.advanced || key.basic_work) view = basic_view(t, key.code);
+    if (!key.advanced) return view;
+    Tensor* source = view ? view.get() : t;
+    TensorRef out;
+    std::vector<Operand> in = with_entries({Operand(source)}, key);
+    call(index_op.get().id, in, index_op.get().signature->defaults, &out);
+    return out;
+}
+
+void assign_to(Tensor* view, Operand value) {
+    TensorRef narrowed;
+    assign(view, without_leading_ones(value, view->rank(), narrowed));
+}
+
+void set_item(Tensor* t, PyObject* o, PyObject* value) {
+    if (has_tenora_op(value))
+        raise_kind(ErrorKind::Type, "type", "index",
+                   "cannot assign " + type_name(value) + ": got one, expected a tensor. Unwrap it.");
+    TensorRef held;
+    Operand operand = value_operand(value, t, held);
+    if (PyLong_CheckExact(o)) return assign_to(select_view(t, int64_argument(o, "index")).get(), operand);
+    if (o == Py_False) return;  // no element, whatever the value's shape
+    if (o == Py_True) return assign_to(basic_view(t, {1}).get(), operand);
+    Key key;
+    parse(key, o, t);
+    TensorRef view = key.basic_work ? basic_view(t, key.code) : TensorRef(t);
+    if (key.advanced) return put(view.get(), key, operand);
+    assign_to(view.get(), operand);
+}
+
 PyObject* tensor_subscript(PyObject* self, PyObject* o) {
-    return guarded([&]() -> PyObject* {
-        Tensor* t = impl_of(self);
-        if (PyLong_CheckExact(o)) return select_first(t, int64_argument(o, "index"));
-        if (has_tenora_op(o))
-            raise_kind(ErrorKind::Type, "type", "index", "cannot index with " + type_name(o) + ".");
-        Key key;
-        parse(key, o, t);
-        TensorRef view;
-        if (!key.advanced || key.basic_work) view = basic_view(t, key.code);
-        if (!key.advanced) return wrap(std::move(view));
-        Tensor* source = view ? view.get() : t;
-        TensorRef out;
-        std::vector<Operand> in = with_entries({Operand(source)}, key);
-        call(index_op.get().id, in, index_op.get().signature->defaults, &out);
-        return wrap(std::move(out));
-    });
+    return guarded([&] { return item_errors("getitem", [&] { return wrap(item(impl_of(self), o)); }); });
 }
 
 int tensor_assign_subscript(PyObject* self, PyObject* o, PyObject* value) {
     return guarded_int([&] {
-        if (!value) raise(PyExc_TypeError, "[index] elements of a tensor cannot be deleted.");
+        if (!value)
+            raise_kind(
+                ErrorKind::Type, "type", "delitem",
+                "elements of a tensor cannot be deleted: got del x[...], expected a tensor that keeps its "
+                "size. Make a new one of what is to stay.");
         TensorRef t(impl_of(self));  // the value's conversion may run Python code
-        TensorRef held, narrowed;
-        if (has_tenora_op(value))
-            raise_kind(ErrorKind::Type, "type", "index", "cannot assign " + type_name(value) + ".");
-        Operand operand = value_operand(value, t.get(), held);
-        if (PyLong_CheckExact(o)) {
-            TensorRef view = select_view(t.get(), int64_argument(o, "index"));
-            assign(view.get(), without_leading_ones(operand, view->rank(), narrowed));
-        } else {
-            Key key;
-            parse(key, o, t.get());
-            TensorRef view = key.basic_work ? basic_view(t.get(), key.code) : t;
-            if (key.advanced)
-                put(view.get(), key, operand);
-            else
-                assign(view.get(), without_leading_ones(operand, view->rank(), narrowed));
-        }
+        item_errors("setitem", [&] { set_item(t.get(), o, value); });
         track_if_needed(self);
         return 0;
     });
@@ -371,7 +404,9 @@ Py_ssize_t mapping_length(PyObject* self) { return tensor_sequence.sq_length(sel
 
 }  // namespace
 
-PyObject* select_first(Tensor* t, int64_t index) { return wrap(select_view(t, index)); }
+PyObject* select_first(Tensor* t, int64_t index) {
+    return item_errors("getitem", [&] { return wrap(select_view(t, index)); });
+}
 
 PyMappingMethods tensor_mapping = {mapping_length, tensor_subscript, tensor_assign_subscript};
 

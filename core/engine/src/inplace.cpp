@@ -39,17 +39,33 @@ void check_writable(std::string_view op, const Tensor* t) {
                   ", expected separate elements. Clone it first."));
 }
 
+bool surely_share(const Tensor* a, const Tensor* b) {
+    return a->storage == b->storage && share_memory(a, b) && non_overlapping_dense(a) &&
+           non_overlapping_dense(b);
+}
+
 // PyTorch's rule: certain partial overlap of dense windows
 // is an error; what is not certain goes through a copy.
 void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> in) {
     if (!op.pointwise) return;
     for (const Operand& o : in) {
         const Tensor* t = o.tensor;
-        if (!t || t == target || t->storage != target->storage || !share_memory(t, target)) continue;
-        if (same_window(t, target) || !non_overlapping_dense(t) || !non_overlapping_dense(target)) continue;
+        if (!t || t == target || !surely_share(t, target) || same_window(t, target)) continue;
         fail(ErrorKind::Runtime, "overlap", op.display(),
              text("input and written-to tensor share some of their memory: got ", describe(t), " and ",
                   describe(target), ", expected the same elements or none. Clone one of them first."));
+    }
+}
+
+// What is read here and there is refused as out= even where all of it is the target.
+void check_apart(const Op& op, const Tensor* target, std::span<const Operand> in) {
+    for (size_t i = 0; i < in.size(); ++i) {
+        const Tensor* t = in[i].tensor;
+        if (!t || !needs_bit(op.spec.apart, std::min(i, size_t(op.spec.n_in))) || !surely_share(t, target))
+            continue;
+        fail(ErrorKind::Runtime, "overlap", op.display(),
+             text("out= shares memory with what is read: got ", describe(t), " and ", describe(target),
+                  ", expected memory of its own. Leave out= out, or clone the input first."));
     }
 }
 
@@ -176,6 +192,16 @@ void call_through(const Op& op, Tensor* self, std::span<const Operand> in, std::
     assign(self, Operand(out[0].get()));
 }
 
+// Drawn numbers and the like, which read nothing of the target: its gradient ends there, as after a copy.
+bool only_fills(const Op& op) { return !op.spec.differentiable && (op.spec.shape_only & 1); }
+
+void call_fill(const Op& op, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
+    check_inplace(op.display(), self, true);
+    TensorRef out;
+    call_raw(op.id, in, attr, &out);
+    assign(self, Operand(out.get()));
+}
+
 }  // namespace
 
 void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<const Attr> attr) {
@@ -186,6 +212,7 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
     uint64_t needs = needs_of(in);
     if (o.copies) return assign(self, in.size() > 1 ? in[1] : Operand());
     if (o.spec.through && needs) return call_through(o, self, in, attr);
+    if (needs && only_fills(o)) return call_fill(o, self, in, attr);
     DType result = self->dtype;
     if (!obviously_fits(o, self, in)) {
         if (o.has_rules) {
@@ -256,6 +283,7 @@ class Targets {
         at_[i] = t;
         if (!same_shape(t, shape)) at_[i] = (window_[i] = resized(t, shape)).get();
         check_overlap(op_, at_[i], in_);
+        if (op_.spec.apart) check_apart(op_, at_[i], in_);
     }
 
     std::span<Tensor* const> all() const { return {at_, out_.size()}; }

@@ -38,6 +38,12 @@ void push_mask(const Op& op, Tensor* mask, Tensor* x, int dim, std::vector<Opera
 
 }  // namespace
 
+void warn_of_byte_mask(std::string_view what) {
+    if (!hooks().warn || modes().in_backward) return;
+    hooks().warn("UserWarning",
+                 text(what, " with dtype uint8 is deprecated: use a mask of dtype bool instead."));
+}
+
 std::span<const Operand> resolve_masks(const Op& op, std::span<const Operand> in, size_t first,
                                        std::vector<Operand>& storage, std::vector<TensorRef>& kept) {
     if (in.empty() || !in[0].tensor) return in;
@@ -58,9 +64,7 @@ std::span<const Operand> resolve_masks(const Op& op, std::span<const Operand> in
             t = kept.back().get();
         }
         if (t->dtype == DType::U8) {  // a mask of before there were booleans
-            if (hooks().warn)
-                hooks().warn("UserWarning",
-                             "indexing with dtype uint8 is deprecated: use a mask of dtype bool instead.");
+            warn_of_byte_mask("indexing");
             kept.push_back(cast(t, DType::Bool));
             t = kept.back().get();
         }

@@ -4,6 +4,7 @@
 //     category (bool < integral < floating < complex) is higher.
 //   - A rule sets `compute` (what operands in cast_mask are cast to), `result` and out[i].dtype.
 #include "rules.h"
+#include "tenora/dispatch.h"
 
 namespace tenora {
 
@@ -422,6 +423,7 @@ void where_rule(Infer& c) {
     if (condition->dtype != DType::Bool && condition->dtype != DType::U8)  // the bool of old programs
         refuse(c, ErrorKind::Runtime, "dtype", "wrong dtype of the condition: got ", condition->dtype,
                ", expected bool. Compare it with something, e.g. `condition != 0`.");
+    if (condition->dtype == DType::U8) warn_of_byte_mask(c.op.display());
     DType d = promote_operands(c.in, 1);
     c.cast_mask &= ~1ull;
     check_numbers(c, d, 1);

@@ -304,6 +304,7 @@ def register_op(
     through: builtins.bool = False,
     dynamic_vjp: builtins.bool = False,
     shape_only: int = 0,
+    apart: int = 0,
     output_differentiable: int = -1,
     random: builtins.bool = False,
     inplace_ok: builtins.bool = False,

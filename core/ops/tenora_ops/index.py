@@ -134,6 +134,7 @@ gather = op(
     family=READ,
     vjp=lambda g, x, index, r, dim: (ops.scatter_add(ops.zeros_like(x), dim, index, g), None),
     oracle=lambda x, dim, index: gathered(x, dim, index),
+    apart=("input",),
     doc="out[i][j] = input[index[i][j]][j] for dim 0, and so on.",
     example="tenora.gather(tenora.tensor([[1, 2], [3, 4]]), 1, tenora.tensor([[0, 0], [1, 0]]))",
     method=True,
@@ -171,6 +172,7 @@ scatter = op(
         ops.reshape(ops.gather(g, dim, index), src.shape),
     ),
     oracle=lambda x, dim, index, src: _scattered(x, dim, index, src, False),
+    apart=("index", "src"),
     doc="input with out[index[i][j]][j] = src[i][j] for dim 0, and so on; the last of equal indices wins.",
     example="tenora.scatter(tenora.zeros(3), 0, tenora.tensor([1]), tenora.ones(1))",
     method=True,
@@ -190,6 +192,7 @@ scatter_value = op(
     oracle=lambda x, dim, index, value: _scattered(
         x, dim, index, np.full(index.shape, value, x.dtype), False
     ),
+    apart=("index",),
     doc="scatter of one number.",
     example="tenora.scatter(tenora.zeros(3), 0, tenora.tensor([1]), 5.0)",
     public="scatter",
@@ -205,6 +208,7 @@ scatter_add = op(
     vjp=lambda g, x, index, src, r, dim: (g, None, ops.reshape(ops.gather(g, dim, index), src.shape)),
     oracle=lambda x, dim, index, src: _scattered(x, dim, index, src, True),
     tolerance="reduction",
+    apart=("index", "src"),
     doc="input with src added at the places that scatter writes.",
     example="tenora.scatter_add(tenora.zeros(3), 0, tenora.tensor([1, 1]), tenora.ones(2))",
     method=True,
@@ -235,6 +239,7 @@ index_select = op(
         if len(index)
         else np.empty([0 if d == dim % x.ndim else n for d, n in enumerate(x.shape)], x.dtype)
     ),
+    apart=("input", "index"),
     doc="The named indices of one dim.",
     example="tenora.index_select(tenora.tensor([[1, 2], [3, 4]]), 1, tenora.tensor([1, 0]))",
     method=True,
@@ -306,6 +311,7 @@ index_add = op(
     oracle=lambda x, dim, index, source, alpha=1: _rows_added(
         x, dim, index, np.multiply(source, alpha, dtype=x.dtype)
     ),
+    apart=("index", "source"),
     doc="input with alpha times the slices of source added at the named indices of a dim.",
     example="tenora.index_add(tenora.zeros(3), 0, tenora.tensor([1, 1]), tenora.ones(2))",
     method=True,
@@ -428,6 +434,7 @@ nonzero = op(
     differentiable=False,
     samples=lambda draw: [*sortable(draw), sample(draw.array())],
     oracle=lambda x: _places([p for p in np.ndindex(*x.shape) if x[p] != 0], x.ndim),
+    apart=("input",),
     doc="The indices of the elements that are not zero, one row each.",
     example="tenora.nonzero(tenora.tensor([0, 3, 4]))",
     method=True,
@@ -461,6 +468,7 @@ masked_select = op(
         [v for v, m in zip(*[a.reshape(-1) for a in np.broadcast_arrays(x, mask)], strict=True) if m],
         dtype=x.dtype,
     ),
+    apart=("input", "mask"),
     doc="The elements where the mask holds, in row-major order.",
     example="tenora.masked_select(tenora.tensor([1, 2, 3]), tenora.tensor([True, False, True]))",
     method=True,

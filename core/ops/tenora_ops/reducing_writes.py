@@ -259,6 +259,7 @@ scatter_reduce = op(
         for s in additions(draw)
     ],
     oracle=_reduced_by_definition,
+    apart=("index", "src"),
     doc="input with what src sends to each place of a dim summed, multiplied, averaged, or its extreme taken.",
     example="tenora.scatter_reduce(tenora.ones(3), 0, tenora.tensor([1, 1]), tenora.tensor([2.0, 3.0]), 'prod')",
     method=True,
@@ -339,6 +340,7 @@ index_reduce = op(
     tolerance="reduction",
     samples=slices,
     oracle=_index_reduced,
+    apart=("index", "source"),
     doc="input with the slices of source combined into the named indices of a dim.",
     example="tenora.ones(3).index_reduce(0, tenora.tensor([1, 1]), tenora.tensor([2.0, 3.0]), 'prod')",
     method=True,
@@ -380,6 +382,7 @@ scatter_combined = op(
     oracle=lambda x, dim, index, src, reduce: _reduced_by_definition(
         x, dim, index, src, "sum" if reduce == "add" else "prod"
     ),
+    apart=("index", "src"),
     doc="scatter that adds or multiplies instead of setting.",
     example="tenora.scatter(tenora.ones(3), 0, tenora.tensor([1]), tenora.ones(1), reduce='add')",
     public="scatter",
@@ -406,6 +409,7 @@ scatter_combined_value = op(
         sample(*s.arguments[:3], 2, reduce=reduce) for reduce in ("add", "multiply") for s in additions(draw)
     ],
     oracle=combined_by_definition,
+    apart=("index",),
     doc="scatter of one number that is added or multiplied instead of set.",
     example="tenora.scatter(tenora.ones(3), 0, tenora.tensor([1]), 2.0, reduce='multiply')",
     public="scatter",

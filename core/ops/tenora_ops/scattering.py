@@ -33,6 +33,7 @@ take = op(
         sample(draw.array(), draw.indices(1, 2, 1)),
     ],
     oracle=lambda x, index: np.take(x.reshape(-1), index),
+    apart=("input", "index"),
     doc="The elements at places of the flattened input.",
     example="tenora.take(tenora.arange(6).reshape(2, 3), tenora.tensor([0, 5]))",
     method=True,
@@ -85,6 +86,7 @@ take_along_dim = op(
     oracle=lambda x, indices, dim=None: (
         x.reshape(-1)[indices.reshape(-1)] if dim is None else np.take_along_axis(x, indices, dim)
     ),
+    apart=("input",),
     doc="gather with broadcasting of the other dims; of the flattened input without a dim.",
     example="tenora.take_along_dim(tenora.tensor([[3, 1, 2]]), tenora.tensor([[1, 2, 0]]), 1)",
     method=True,
@@ -181,6 +183,7 @@ index_copy = op(
         sample(draw.array(1, 2, 1, 3, 2), 3, _distinct(draw, 3, 2), draw.array(1, 2, 1, 2, 2)),
     ],
     oracle=lambda x, dim, index, source: _filled(x, dim, index, np.moveaxis(source, dim, 0)),
+    apart=("index", "source"),
     doc="input with the slices of source at the named indices of a dim.",
     example="tenora.index_copy(tenora.zeros(3), 0, tenora.tensor([0, 2]), tenora.ones(2))",
     method=True,

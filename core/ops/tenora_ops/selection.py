@@ -241,6 +241,7 @@ gather_keyword = op(
     composite=lambda x, index, dim, sparse_grad: ops.gather(x, dim, index),
     tolerance="exact",
     oracle=lambda x, dim, index, sparse_grad: gathered(x, dim, index),
+    apart=("input",),
     doc="gather with the keyword of programs for PyTorch; gradients are dense all the same.",
     example="tenora.gather(tenora.tensor([1, 2]), 0, tenora.tensor([1]), sparse_grad=False)",
     public="gather",

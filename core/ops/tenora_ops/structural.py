@@ -186,6 +186,7 @@ cat = op(
     vjp=lambda g, tensors, r, dim: _pieces(g, tensors, dim),
     samples=lists,
     oracle=lambda tensors, dim=0: _joined(tensors, dim),
+    apart=("tensors",),
     doc="Joins tensors along an existing dim.",
     example="tenora.cat([tenora.tensor([1, 2]), tenora.tensor([3])])",
     aliases=("concat", "concatenate"),
@@ -222,6 +223,7 @@ stack = op(
     vjp=lambda g, tensors, r, dim: [[ops.select(g, dim, i) for i in range(len(tensors))]],
     samples=equal_lists,
     oracle=lambda tensors, dim=0: np.array(tensors).transpose(_forward(tensors[0].ndim + 1, dim)),
+    apart=("tensors",),
     doc="Joins tensors of one shape along a new dim.",
     example="tenora.stack([tenora.tensor([1, 2]), tenora.tensor([3, 4])])",
     out=True,
@@ -230,9 +232,8 @@ stack = op(
 
 def _forward(ndim: int, dim: int) -> tuple[int, ...]:
     """The permutation that moves the first dim to `dim`."""
-    rest = list(range(1, ndim))
-    rest.insert(dim % ndim, 0)
-    return tuple(rest)
+    place = dim % ndim
+    return (*range(1, place + 1), 0, *range(place + 1, ndim))
 
 
 pad = op(

@@ -226,6 +226,7 @@ scatter_complex = op(
     function=_scatter,
     samples=lambda draw: [sample(*s.arguments[:3], FACTOR) for s in index.scatters(draw)],
     oracle=lambda x, dim, places, value: _written(x, dim, places, value),
+    apart=("index",),
     doc="scatter of one complex number.",
     example="tenora.scatter(tenora.zeros(3) * 1j, 0, tenora.tensor([1]), 5j)",
     public="scatter",
@@ -245,6 +246,7 @@ scatter_combined_complex = op(
         for s in index.additions(draw)
     ],
     oracle=combined_by_definition,
+    apart=("index",),
     doc="scatter of one complex number that is added or multiplied instead of set.",
     example="tenora.scatter(tenora.zeros(3) * 1j, 0, tenora.tensor([1]), 5j, reduce='add')",
     public="scatter",

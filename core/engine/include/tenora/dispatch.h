@@ -32,6 +32,7 @@ void call_out(OpId op, std::span<const Operand> in, std::span<const Attr> attr, 
 
 // Writes `src` (tensor or scalar, broadcast, cast) into `dst`'s elements in place, recorded: copy_, x[i] = v.
 void assign(Tensor* dst, const Operand& src);
+void warn_of_byte_mask(std::string_view what);  // uint8 was the dtype of masks before bool was
 
 // Runs the kernel of `op` on given, already allocated outputs; no rules, no tape. `accumulate` needs the
 // kernel's flag (ask can_accumulate first). Used by structural plans and by the evaluator.
