@@ -171,7 +171,7 @@ def _run(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace
     """Judges what is left, in `--jobs` processes, and says what came of it."""
     book = Book(sandbox, chosen, options)
     left = chosen if options.id else book.left()
-    if options.command != "day":
+    if _advised(options):
         for subject in sorted({mutant.source.subject for mutant in left}):
             baseline(sandbox, subject, options.level, options.jobs)
     seconds = sum(SECONDS[mutant.source.language] for mutant in left) / options.jobs
@@ -189,6 +189,11 @@ def _run(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace
         for part in parts:
             part.wait()
     return _report(book)
+
+
+def _advised(options: argparse.Namespace) -> bool:
+    """Whether it pays to run the suite on the backends as they are first: not for a few mutants."""
+    return options.command == "run" and not options.id
 
 
 def _judge_part(sandbox: Sandbox, chosen: Sequence[Mutant], options: argparse.Namespace) -> int:
@@ -210,9 +215,7 @@ def _judge(sandbox: Sandbox, book: Book, left: Sequence[Mutant], number: int) ->
     with contextlib.ExitStack() as stack:
         trials = {
             subject: stack.enter_context(
-                contextlib.closing(
-                    Trials(sandbox, subject, options.level, number, advised=options.command != "day")
-                )
+                contextlib.closing(Trials(sandbox, subject, options.level, number, advised=_advised(options)))
             )
             for subject in sorted({mutant.source.subject for mutant in left})
         }

@@ -71,4 +71,4 @@ def _thin(others: Sequence[Case], recorded: bool) -> list[Case]:
     if recorded:
         return in_turns(others, RECORDED)
     scripts = [case for case in others if case.op.startswith("@")]
-    return in_turns((case for case in others if not case.op.startswith("@")), UNRECORDED) + scripts
+    return scripts + in_turns((case for case in others if not case.op.startswith("@")), UNRECORDED)

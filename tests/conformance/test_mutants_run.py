@@ -78,7 +78,7 @@ def test_cases_of_the_ops_come_first_then_those_that_reach_the_mutant_and_a_thin
         ["no/4"],
         [f"abs/{n}" for n in range(5)],
         ["norm/0", "norm/2", "norm/3", "norm/4"],
-        ["neg/0", "no/0", "neg/1", "no/1", "neg/2", "no/2", *(f"@script/{n}" for n in range(5))],
+        [*(f"@script/{n}" for n in range(5)), "neg/0", "no/0", "neg/1", "no/1", "neg/2", "no/2"],
     ]
     entering = order.Leads(baseline, reached=lambda: {"neg/float32/contiguous/3"})
     by_record = ordered(order.stages(asked, cases, entering))
