@@ -8,6 +8,7 @@
 #include <mutex>
 #include <vector>
 
+#include "held_releases.h"
 #include "python_common.h"
 #include "tenora/hooks.h"
 #include "tenora/modes.h"
@@ -22,6 +23,7 @@ std::vector<PyObject*>& queue() {  // never destroyed: threads may outlive stati
     return *list;
 }
 std::atomic<bool> queue_filled{false};
+thread_local int held = 0;  // HeldReleases of this thread
 
 int drain_pending(void*) {
     drain_releases();
@@ -72,8 +74,16 @@ void queue_release(PyObject* object) {
     if (!queue_filled.exchange(true)) Py_AddPendingCall(drain_pending, nullptr);
 }
 
+HeldReleases::HeldReleases() { ++held; }
+
+// They go when the GIL is next taken, or with the next pending call.
+HeldReleases::~HeldReleases() {
+    if (--held == 0 && queue_filled.load(std::memory_order_acquire))
+        Py_AddPendingCall(drain_pending, nullptr);
+}
+
 void drain_releases() {
-    if (!queue_filled.load(std::memory_order_acquire)) return;
+    if (held || !queue_filled.load(std::memory_order_acquire)) return;
     std::vector<PyObject*> list;
     {
         std::lock_guard lock(queue_lock);

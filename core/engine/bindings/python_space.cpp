@@ -3,12 +3,15 @@
 //   - The callables get and give plain integers (addresses); an exception becomes the status of the function
 //   and its text.
 //   - Work is finished when a call returns (host order): a Python space has no streams.
+//   - The allocator's lock is held while it asks for memory or gives it back, so no tensor may go meanwhile:
+//   neither one whose release was queued, nor one in a cycle that the collector finds.
 
 #include "python_space.h"
 
 #include <cstring>
 
 #include "arguments.h"
+#include "held_releases.h"
 #include "python_common.h"
 #include "tenora/space.h"
 
@@ -42,12 +45,27 @@ int32_t report(char* error, size_t size) {
     return memory ? TNR_OUT_OF_MEMORY : TNR_ERROR;
 }
 
+class UnderLock {
+  public:
+    UnderLock() : collects_(PyGC_Disable() != 0) {}
+    ~UnderLock() {
+        if (collects_) PyGC_Enable();
+    }
+    UnderLock(const UnderLock&) = delete;
+    UnderLock& operator=(const UnderLock&) = delete;
+
+  private:
+    HeldReleases held_;
+    GilGuard gil_;
+    bool collects_;
+};
+
 PySpace& of(void* state) { return *static_cast<PySpace*>(state); }
 
 int32_t device_count(void* state) { return of(state).device_count; }
 
 int32_t alloc(void* state, int32_t device, size_t bytes, void** out, char* error, size_t size) {
-    GilGuard gil;
+    UnderLock locked;
     PyRef answer = PyRef::steal(call_python(
         [&] { return PyObject_CallFunction(of(state).alloc, "in", int(device), Py_ssize_t(bytes)); }));
     if (!answer) return report(error, size);
@@ -58,7 +76,7 @@ int32_t alloc(void* state, int32_t device, size_t bytes, void** out, char* error
 
 int32_t release(void* state, int32_t device, void* data, size_t bytes) {
     if (!Py_IsInitialized()) return TNR_OK;
-    GilGuard gil;
+    UnderLock locked;
     PyRef address = PyRef::steal(PyLong_FromVoidPtr(data));
     PyRef answer = PyRef::steal(call_python([&] {
         return PyObject_CallFunction(of(state).release, "iOn", int(device), address.get(), Py_ssize_t(bytes));
@@ -90,7 +108,7 @@ int32_t copy_bytes(void* state, void* dst, int32_t dst_device, const void* src, 
 }
 
 int32_t synchronize(void* state, int32_t device, char* error, size_t size) {
-    GilGuard gil;
+    UnderLock locked;
     PyRef answer = PyRef::steal(
         call_python([&] { return PyObject_CallFunction(of(state).synchronize, "i", int(device)); }));
     return answer ? TNR_OK : report(error, size);

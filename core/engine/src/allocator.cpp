@@ -17,7 +17,9 @@
 //     pool (host_pool.cpp), larger ones from segments here; free segments
 //     beyond 256 MiB and beyond what is live go back at once.
 //   - A space with own_pool is passed through: counted and guarded across streams, nothing cached.
-//   - Lock: one mutex per device; the backend's alloc, release and, in trim(), synchronise run under it.
+//   - Lock: one mutex per device; the backend's alloc, release and, in trim(), synchronise run under it. It
+//   is waited
+//     for without the GIL, which these take where they are written in Python.
 #include "tenora/allocator.h"
 
 #include <algorithm>
@@ -25,6 +27,7 @@
 
 #include "deferred.h"
 #include "fork_locks.h"
+#include "patient_lock.h"
 #include "segments.h"
 #include "streams.h"
 #include "tenora/error.h"
@@ -83,7 +86,7 @@ Block* SegmentAllocator::allocate(size_t bytes, Stream* stream, void** data) {
     if (bytes <= kMostBytes) {
         size_t rounded = round_up(std::max<size_t>(bytes, 1), policy_.granule);
         {
-            std::lock_guard lock(mutex_);
+            PatientLock lock(mutex_);
             block = take(rounded, stream);
             if (!block) block = grow(rounded, stream, false, &cause);
             if (!block) block = borrow(rounded, stream);
@@ -93,7 +96,7 @@ Block* SegmentAllocator::allocate(size_t bytes, Stream* stream, void** data) {
             synchronize_quietly(device_);
             finish_deferred();
             if (policy_.host) pool_trim();
-            std::lock_guard lock(mutex_);
+            PatientLock lock(mutex_);
             block = take(rounded, stream);
             if (!block) {
                 trim_to(0);
@@ -104,7 +107,7 @@ Block* SegmentAllocator::allocate(size_t bytes, Stream* stream, void** data) {
     }
     if (!block) {
         {
-            std::lock_guard lock(mutex_);
+            PatientLock lock(mutex_);
             ++stats_.out_of_memory;
         }
         refuse_memory(space_.allocator(device_.index), device_, bytes,
@@ -213,7 +216,7 @@ void SegmentAllocator::release(Block* block, uint64_t used_by_streams) {
 void SegmentAllocator::release_now(void* what, void* allocator) {
     auto& self = *static_cast<SegmentAllocator*>(allocator);
     auto* block = static_cast<Block*>(what);
-    std::lock_guard lock(self.mutex_);
+    PatientLock lock(self.mutex_);
     block->live = false;
     --self.stats_.live_blocks;
     self.stats_.live_bytes -= int64_t(block->bytes);
@@ -303,7 +306,7 @@ BlockPool& SegmentAllocator::pool_for(Stream* stream, bool small) {
 void SegmentAllocator::trim() {
     poll_deferred();
     {
-        std::lock_guard lock(mutex_);
+        PatientLock lock(mutex_);
         trim_to(0);
     }
     const tnr_space& f = space_.functions;
@@ -311,20 +314,20 @@ void SegmentAllocator::trim() {
 }
 
 AllocatorStats SegmentAllocator::stats() const {
-    std::lock_guard lock(mutex_);
+    PatientLock lock(mutex_);
     AllocatorStats result = stats_;
     result.cached_bytes = result.reserved_bytes - result.live_bytes;
     return result;
 }
 
 void SegmentAllocator::reset_peaks() {
-    std::lock_guard lock(mutex_);
+    PatientLock lock(mutex_);
     stats_.live_bytes_peak = stats_.live_bytes;
     stats_.reserved_bytes_peak = stats_.reserved_bytes;
 }
 
 std::vector<SegmentInfo> SegmentAllocator::snapshot() const {
-    std::lock_guard lock(mutex_);
+    PatientLock lock(mutex_);
     std::vector<SegmentInfo> result;
     for (auto& [address, segment] : segments_) {
         SegmentInfo info{
