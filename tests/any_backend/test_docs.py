@@ -1,5 +1,6 @@
 """Runs what the documents say: files are written, commands and programs executed, outputs compared."""
 
+import dataclasses
 import doctest
 import importlib
 import os
@@ -14,6 +15,7 @@ from conftest import pip_install, run_python
 
 import tenora  # noqa: F401 - the examples run where the ops are declared, as in any program
 import tenora_ops
+from tenora_dispatch.manifest import Manifest
 from tenora_ops.census import census
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -145,3 +147,10 @@ def test_the_guide_tells_what_every_primitive_is_given():
     primitives = {r.name for r in tenora_ops.records() if r.kind == "kernel" and not r.kernel}
     assert {"sum", "index_put"} <= primitives
     assert sorted(primitives - told) == []
+
+
+def test_the_guide_explains_every_key_of_a_manifest():
+    text = (DOCS / "write-a-backend.md").read_text(encoding="utf-8")
+    table = text[text.index("| key | what it says |") : text.index("The package: `probe`")]
+    told = {name for line in table.strip().splitlines() for name in NAME.findall(line.split("|")[1])}
+    assert told == {field.name for field in dataclasses.fields(Manifest)} - {"path"}
