@@ -60,13 +60,6 @@ NO_DERIVATIVE = dict.fromkeys(
 NO_CHANNELS = "PyTorch's result has no channels either; here it has the weight's, as its documentation says"
 #: What PyTorch takes and tenora refuses, by op and edge; what is taken after all must leave it.
 REFUSED_EDGES: Where = {
-    **{
-        (name, "0-d"): "a number is no row"
-        for name in (
-            *("multi_margin_loss", "multilabel_margin_loss", "triplet_margin_loss", "pairwise_distance"),
-            "linalg_vander",
-        )
-    },
     ("adjoint", "0-d"): "PyTorch's adjoint of a number is deprecated",
     ("index_add", "empty"): "PyTorch reads no index of a tensor without elements",
     ("cholesky", "empty"): "PyTorch takes matrices that are not square where they have no rows",
@@ -76,7 +69,6 @@ REFUSED_EDGES: Where = {
 EDGES: Where = {
     **each([f"conv{n}d{form}" for n in (1, 2) for form in ("", "_padding")], ["empty"], NO_CHANNELS),
     ("multilabel_margin_loss", "empty"): "PyTorch returns memory that nobody wrote",
-    ("histogramdd", "empty"): "points without coordinates lie in the only cell; PyTorch counts none",
     ("bincount", "empty"): "PyTorch answers with integers, whatever the weights",
     ("pixel_unshuffle", "empty"): EMPTY_RESULTS["pixel_unshuffle"],
     ("pixel_unshuffle", "taller"): EMPTY_RESULTS["pixel_unshuffle"],
@@ -321,5 +313,6 @@ WITHOUT_OUT = {
 }
 #: Calls with a complex number that is a real one which tenora takes and PyTorch does not.
 COMPLEX_NUMBERS = {
-    "addmm, beta": "PyTorch refuses the complex beta of an input that broadcasts, and takes that of others"
+    "addmm, beta": "PyTorch refuses the complex beta of an input that broadcasts, and takes that of others",
+    "clamp": "PyTorch takes a complex bound of floating elements, and refuses that of whole numbers",
 }

@@ -70,7 +70,6 @@ REFUSED_ALONE = frozenset(
         "linalg_eigvals",
         "linalg_svd",
         "linalg_tensorinv",
-        "multi_margin_loss",
         "nll_loss",
         "pixel_unshuffle",
         "polygamma",

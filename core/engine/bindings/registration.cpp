@@ -127,6 +127,7 @@ int register_op_binding(const py::kwargs& kwargs) {
     spec.out_ok = f.flag("out_ok");
     spec.reads_self_for_inplace = f.flag("reads_self_for_inplace");
     spec.checks_data = f.flag("checks_data");
+    spec.exact_target = f.flag("exact_target");
     OpInfo info;
     py::object results = f.take("result");
     std::string result_name = f.string("result_name", spec.display.c_str());

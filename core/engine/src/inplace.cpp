@@ -70,7 +70,7 @@ void check_apart(const Op& op, const Tensor* target, std::span<const Operand> in
 }
 
 void check_castable(const Op& op, DType from, DType to) {
-    if (can_cast(from, to)) return;
+    if (op.spec.exact_target ? from == to : can_cast(from, to)) return;
     fail(ErrorKind::Runtime, "dtype", op.display(),
          text("result type cannot be cast to the target: got ", from, ", expected what fits into ", to,
               ". Cast the operand or the target."));

@@ -173,6 +173,15 @@ void promote_modulus(Infer& c) {
 
 void promote_bool(Infer& c) { finish(c, promoted(c), DType::Bool); }
 
+// isclose: its first two attributes are how far apart elements may be.
+void closeness(Infer& c) {
+    for (size_t i : {size_t(0), size_t(1)})
+        if (double given = c.attr[i].value.f64; !(given >= 0))
+            refuse(c, ErrorKind::Runtime, "value", i ? "atol" : "rtol", ": got ", given,
+                   ", expected 0 or more. Pass a distance that is not below 0.");
+    promote_bool(c);
+}
+
 void promote_real(Infer& c) {
     DType d = promoted_real(c);
     finish(c, d, d);
@@ -505,6 +514,7 @@ const RuleName table[] = {
     {"promote_tensors", promote_tensors},
     {"promote_quotient", promote_quotient},
     {"promote_bool", promote_bool},
+    {"closeness", closeness},
     {"promote_integral", promote_integral},
     {"promote_whole", promote_whole},
     {"promote_float_real", promote_float_real},

@@ -311,6 +311,7 @@ def register_op(
     out_ok: builtins.bool = False,
     reads_self_for_inplace: builtins.bool = False,
     checks_data: builtins.bool = False,
+    exact_target: builtins.bool = False,
 ) -> int: ...
 def make_function(
     name: str,

@@ -11,6 +11,10 @@ class MantissaExponent(NamedTuple):
     mantissa: Tensor
     exponent: Tensor
 
+class HistBinEdges(NamedTuple):
+    hist: Tensor
+    bin_edges: Tensor
+
 class SignLogabsdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
@@ -76,7 +80,3 @@ class InverseInfo(NamedTuple):
 class MinMax(NamedTuple):
     min: Tensor
     max: Tensor
-
-class HistBinEdges(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor

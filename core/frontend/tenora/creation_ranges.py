@@ -29,7 +29,7 @@ def arange(
     """`start, start + step, ...` below `end`; `arange(n)` and `arange(end=n)` count from 0.
 
     The result is 1-d: int64 for whole numbers, else of the default dtype, unless another is given. RuntimeError for
-    a step of 0 or one that leads away from `end`, TypeError without an end.
+    a step of 0 or one that leads away from `end`, and for an imaginary part that is not 0; TypeError without an end.
 
     >>> import tenora
     >>> tenora.arange(1, 7, 2).tolist()
@@ -45,9 +45,23 @@ def arange(
         raise errors.ArgumentTypeError(
             "[arange] end: got none, expected a number. Write arange(5) or arange(2, 5)."
         )
+    start, end, step = map(_real, (start, end, step))
     return finish(
         tenora_ops.arange(start, end, step, dtype=dtype, device=default_device(device)), requires_grad
     )
+
+
+def _real(number: Any) -> Any:
+    """A complex number without imaginary part as the real one that it is; all else as it is."""
+    if isinstance(number, Tensor) and number.dtype.is_complex and not number.ndim:
+        number = number.item()
+    if not isinstance(number, complex):
+        return number
+    if number.imag:
+        raise errors.OperationError(
+            f"[arange] a number does not fit: got {number}, expected a real one. Pass its real part."
+        )
+    return number.real
 
 
 def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device: Any) -> Tensor:

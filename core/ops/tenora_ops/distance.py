@@ -83,11 +83,7 @@ cosine_similarity = op(
 
 def _distance_shape(operands: Any, attributes: Any) -> tuple[int, ...]:
     whole = spread("pairwise_distance", [tuple(o[0]) for o in operands])
-    if not whole:
-        raise errors.OperationError(
-            "[pairwise_distance] too few dimensions: got 0-d, expected vectors. Unsqueeze them."
-        )
-    return (*whole[:-1], 1) if attributes[2] else whole[:-1]
+    return (*whole[:-1], 1) if attributes[2] and whole else whole[:-1]
 
 
 def _distance_oracle(a: Any, b: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:

@@ -355,6 +355,7 @@ float_power = op(
     oracle=each(lambda a, b: float(a) ** b, lambda a, b: complex(a) ** b),
     doc="input to the power of exponent, always in double precision.",
     example="tenora.float_power(tenora.tensor([1, 2]), 0.5)",
+    exact_target=True,
     method=True,
     inplace=True,
     out=True,

@@ -38,6 +38,7 @@ STUB_TYPES = {
     "Tensor | Scalar": "Tensor | complex",
     "Tensor | Scalar | None": "Tensor | complex | None",
     "Tensor | real": "Tensor | complex",
+    "Tensor | real | None": "Tensor | complex | None",
     "Scalar": "float",
     "real": "builtins.float",
     "dtype": "dtype",

@@ -186,9 +186,11 @@ ormqr = op(
 )
 
 
-def _older_lu(A: Any, pivot: bool, get_infos: bool) -> Any:
-    lu, pivots, _ = ops.linalg_lu_factor_ex(A, pivot=pivot)
-    return lu, pivots
+def _older_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+    check_matrix("lu", A.shape)
+    check_dtype("lu", A.dtype)
+    found = ops.linalg_lu_factor_ex(A, pivot=pivot)
+    return tuple(found) if get_infos else tuple(found)[:2]
 
 
 def _lu_oracle(m: Any) -> Any:
@@ -212,12 +214,12 @@ def _lu_oracle(m: Any) -> Any:
 lu = op(
     "lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> (Tensor, Tensor)",
     family=PARTS,
-    function=_older_lu,
+    python=_older_lu,
     samples=lambda draw: [
         sample(draw.array(*s)) for s in ((3, 3), (4, 3), (3, 4), (2, 3, 2), (2, 1, 3, 3), (2, 2))
     ],
     oracle=lambda x: stacked(_lu_oracle, x),
-    doc="linalg.lu_factor under its older name.",
+    doc="linalg.lu_factor under its older name; with get_infos also the first zero pivot of each matrix, 0 for none.",
     example="tenora.lu(tenora.eye(3))[0]",
     method=True,
     renames="linalg.lu_factor",

@@ -289,16 +289,13 @@ def _diagonal(x: Any, offset: int, dim1: int, dim2: int) -> Any:
     return np.stack(found, -1) if found else np.empty((*moved.shape[:-2], 0), x.dtype)
 
 
-def _vander(x: Any, n: int | None, increasing: bool = True) -> Any:
-    if not x.ndim:
-        raise refuse("linalg.vander", "rank of x", 0, "at least 1", "Reshape it to a vector.")
-    count = x.shape[-1] if n is None else n
+def _vander(op_name: str, x: Any, count: int, increasing: bool) -> Any:
     if not (x.dtype.is_floating_point or x.dtype.is_complex):
         x = ops.to(x, _engine.int64)
     if count < 0:
-        raise refuse("linalg.vander", "N", count, "at least 0", "Check N.")
+        raise refuse(op_name, "N", count, "at least 0", "Check N.")
     if count > MOST_COLUMNS:
-        raise refuse("linalg.vander", "N", count, f"at most {MOST_COLUMNS}", "Check N.")
+        raise refuse(op_name, "N", count, f"at most {MOST_COLUMNS}", "Check N.")
     first = ops.ones([*x.shape, min(count, 1)], dtype=x.dtype, device=x.device)
     if count < 2:
         return first
@@ -307,10 +304,20 @@ def _vander(x: Any, n: int | None, increasing: bool = True) -> Any:
     return powers if increasing else ops.flip(powers, [-1])
 
 
-def _more_than_one(n: int | None) -> int | None:
-    if n is not None and n <= 1:
-        raise refuse("linalg.vander", "N", n, "more than 1", "Check N.")
-    return n
+def _batched_vander(x: Any, N: int | None) -> Any:
+    x = x if x.ndim else ops.reshape(x, (1,))
+    count = x.shape[-1] if N is None else N
+    if count <= 1:
+        raise refuse("linalg.vander", "N", count, "more than 1", "Check N.")
+    if x.dtype == _engine.bool:
+        raise refuse("linalg.vander", "dtype of x", x.dtype, "numbers", "Cast it with .to(tenora.int64).")
+    return _vander("linalg.vander", x, count, increasing=True)
+
+
+def _single_vander(x: Any, N: int | None, increasing: bool) -> Any:
+    if x.ndim != 1:
+        raise refuse("vander", "rank of x", x.ndim, "1", "Reshape it to a vector, or call linalg.vander.")
+    return _vander("vander", x, x.shape[-1] if N is None else N, increasing)
 
 
 def _numbers(draw: Draw) -> list[Sample]:
@@ -333,7 +340,7 @@ def _vander_oracle(x: Any, N: Any = None, increasing: bool = True) -> Any:
 linalg_vander = op(
     "linalg_vander(x: Tensor, *, N: int? = None) -> Tensor",
     family=VECTOR,
-    function=lambda x, N: _vander(x, _more_than_one(N)),
+    function=_batched_vander,
     samples=_numbers,
     oracle=_vander_oracle,
     doc="Matrices whose columns are the powers 0, 1, ... of x.",
@@ -343,7 +350,7 @@ linalg_vander = op(
 vander = op(
     "vander(x: Tensor, N: int? = None, increasing: bool = False) -> Tensor",
     family=VECTOR,
-    function=lambda x, N, increasing: _vander(x, N, increasing),
+    function=_single_vander,
     samples=lambda draw: [
         *[
             sample(s.arguments[0].reshape(-1), i + 1)

@@ -1,8 +1,7 @@
-"""Norms, and what singular values decide: rank, condition, pseudo-inverse, least squares.
+"""Norms of vectors and matrices, and condition numbers.
 
 - A vector norm is one node for general p (its gradient is zero where the norm is, as in PyTorch) and composed of other
   ops for 0, 1 and the infinities; matrix norms are composed of vector norms and singular values.
-- Gradient of the pseudo-inverse: Golub and Pereyra 1973, through the matrix products of its definition.
 """
 
 from __future__ import annotations
@@ -13,21 +12,16 @@ from typing import Any
 
 from tenora_dispatch import errors
 from tenora_engine import _engine
-from tenora_ops import linalg_steps
 from tenora_ops.checks import ints
-from tenora_ops.formula import conj, is_complex, ops
+from tenora_ops.formula import ops
 from tenora_ops.halves import HALVES
 from tenora_ops.lazy import decompositions, np
 from tenora_ops.linalg_rules import (
     FACTOR,
-    PARTS,
     PRECISE,
-    H,
     Operands,
     check_dtype,
     check_matrix,
-    oblong,
-    product,
     refuse,
     regular,
     same_dtypes,
@@ -368,178 +362,3 @@ linalg_cond_str = op(
     public="linalg.cond",
     out=True,
 )
-
-
-def _tolerances(values: Any, shape: Sequence[int], atol: Any, rtol: Any) -> Any:
-    """What counts as zero: max(atol, rtol * the largest value)."""
-    if rtol is None:
-        rtol = (
-            0.0
-            if atol is not None and _positive(atol)
-            else linalg_steps.epsilon(values.dtype) * max(shape[-2:])
-        )
-    largest = ops.amax(values, [-1], True) if values.shape[-1] else ops.sum(values, [-1], True)
-    threshold = largest * (ops.unsqueeze(rtol, -1) if isinstance(rtol, _engine.Tensor) else rtol)
-    if atol is None:
-        return threshold
-    return ops.maximum(threshold, ops.unsqueeze(atol, -1) if isinstance(atol, _engine.Tensor) else atol)
-
-
-def _positive(atol: Any) -> bool:
-    return isinstance(atol, _engine.Tensor) or atol > 0
-
-
-def _moduli(A: Any, hermitian: bool) -> Any:
-    return ops.abs(ops.linalg_eigvalsh(A)) if hermitian else ops.linalg_svdvals(A)
-
-
-def _rank(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    check_matrix("linalg.matrix_rank", A.shape)
-    values = _moduli(A, hermitian)
-    return ops.sum(ops.gt(values, _tolerances(values, A.shape, atol, rtol)), [-1])
-
-
-def ranks(draw: Draw) -> list[Sample]:
-    tall, wide = spread(draw, 4, 2), spread(draw, 2, 3)
-    return [
-        *oblong(draw)[:4],
-        sample((tall @ wide).astype(draw.dtype)),
-        sample(np.zeros((2, 3, 3), draw.dtype)),
-    ]
-
-
-linalg_matrix_rank = op(
-    "linalg_matrix_rank(A: Tensor, *, atol: float? = None, rtol: float? = None, hermitian: bool = False) -> Tensor",
-    family=PARTS,
-    function=_rank,
-    differentiable=False,
-    samples=ranks,
-    oracle=lambda x: stacked(
-        lambda m: np.int64((lambda s: (s > 1e-4 * s.max()).sum())(decompositions.svd(m)[1])), x
-    ),
-    doc="How many singular values are above max(atol, rtol times the largest).",
-    example="tenora.linalg.matrix_rank(tenora.eye(3))",
-    public="linalg.matrix_rank",
-    out=True,
-)
-linalg_matrix_rank_tol = op(
-    "linalg_matrix_rank_tol(A: Tensor, tol: float, hermitian: bool = False) -> Tensor",
-    family=PARTS,
-    function=lambda A, tol, hermitian: _rank(A, tol, 0.0, hermitian),
-    differentiable=False,
-    samples=lambda draw: [sample(s.arguments[0], 1e-2) for s in ranks(draw)],
-    oracle=lambda x, tol: stacked(lambda m: np.int64((decompositions.svd(m)[1] > tol).sum()), x),
-    doc="How many singular values are above tol.",
-    example="tenora.linalg.matrix_rank(tenora.eye(3), 0.5)",
-    public="linalg.matrix_rank",
-    out=True,
-)
-
-
-def _pinv_gradient(g: Any, a: Any, r: Any) -> Any:
-    """Golub and Pereyra 1973, equation 4.12, conjugated."""
-    gh, rh = H(g), H(r)
-    left, right = product(gh, r, rh), product(rh, r, gh)
-    return left - product(a, r, left) + right - product(right, r, a) - H(product(r, gh, r))
-
-
-def _pinv_shape(operands: Operands, attributes: Operands) -> Any:
-    shape = tuple(operands[0][0])
-    check_matrix("linalg.pinv", shape, square=bool(attributes[2]))
-    return (*shape[:-2], shape[-1], shape[-2])
-
-
-def _pinv(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    if hermitian:
-        values, v = ops.linalg_eigh(A)
-        inverse = _kept_inverse(values, ops.abs(values), A.shape, atol, rtol)
-        return product(v * ops.unsqueeze(inverse, -2), H(v))
-    u, s, vh = ops.linalg_svd(A, False)
-    return product(H(vh) * ops.unsqueeze(_kept_inverse(s, s, A.shape, atol, rtol), -2), H(u))
-
-
-def _kept_inverse(values: Any, sizes: Any, shape: Sequence[int], atol: Any, rtol: Any) -> Any:
-    kept = ops.gt(sizes, _tolerances(sizes, shape, atol, rtol))
-    return ops.where(kept, 1 / ops.where(kept, values, 1.0), 0.0)
-
-
-linalg_pinv = op(
-    "linalg_pinv(A: Tensor, *, atol: float? = None, rtol: float? = None, hermitian: bool = False) -> Tensor",
-    family=FACTOR,
-    dtype=same_dtypes("linalg.pinv", "v"),
-    shape=_pinv_shape,
-    function=_pinv,
-    vjp=_pinv_gradient,
-    samples=lambda draw: [*oblong(draw), sample(spread(draw, 3, 3), rtol=1e-3)],
-    oracle=lambda x, rtol=None: stacked(lambda m: decompositions.pinv(m), x),
-    doc="The Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol times the largest) count as zero.",
-    example="tenora.linalg.pinv(tenora.ones(2, 3))",
-    public="linalg.pinv",
-    out=True,
-)
-pinverse = op(
-    "pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor",
-    family=PARTS,
-    function=lambda input, rcond: ops.linalg_pinv(input, rtol=rcond),
-    samples=oblong,
-    oracle=lambda x: stacked(lambda m: decompositions.pinv(m), x),
-    doc="linalg.pinv under its older name.",
-    example="tenora.pinverse(tenora.ones(2, 3))",
-    method=True,
-    renames="linalg.pinv",
-)
-
-
-LSTSQ_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
-
-
-def _lstsq(input: Any, b: Any, rcond: Any, driver: Any) -> Any:
-    check_matrix("linalg.lstsq", input.shape)
-    check_dtype("linalg.lstsq", input.dtype)
-    if driver not in LSTSQ_DRIVERS:
-        raise errors.OperationError(
-            f"[linalg.lstsq] unknown driver: got {driver!r}, expected one of {', '.join(LSTSQ_DRIVERS)}. Name one."
-        )
-    vector = b.ndim == input.ndim - 1
-    right = ops.unsqueeze(b, -1) if vector else b
-    rtol = linalg_steps.epsilon(input.dtype) * max(input.shape[-2:]) if rcond is None else rcond
-    solution = product(ops.linalg_pinv(input, rtol=rtol), right)
-    values = ops.linalg_svdvals(input)
-    rows, columns = input.shape[-2:]
-    largest = ops.amax(values, [-1], True) if rows and columns else 0
-    rank = ops.sum(ops.gt(values, largest * rtol), [-1])
-    full = rows > columns and bool(ops.all(ops.eq(rank, columns)))
-    rest = product(input, solution) - right
-    squares_ = rest * conj(rest)
-    residuals = ops.sum(ops.real(squares_) if is_complex(rest) else squares_, [-2])
-    if not full or driver == "gelsy":
-        residuals = ops.zeros([0], dtype=residuals.dtype, device=input.device)
-    if driver not in ("gelsd", "gelss"):
-        values = ops.zeros([0], dtype=values.dtype, device=input.device)
-    if driver == "gels":
-        rank = ops.zeros([0], dtype=rank.dtype, device=input.device)
-    return (ops.squeeze(solution, [-1]) if vector else solution), residuals, rank, values
-
-
-linalg_lstsq = op(
-    "linalg_lstsq(A: Tensor, B: Tensor, rcond: float? = None, *, driver: str? = 'gelsy')"
-    " -> (Tensor, Tensor, Tensor, Tensor)",
-    family=PARTS,
-    function=lambda A, B, rcond, driver: _lstsq(A, B, rcond, "gelsy" if driver is None else driver),
-    samples=lambda draw: [
-        sample(spread(draw, *shape), draw.array(*shape[:-1], k))
-        for shape, k in (((3, 3), 2), ((4, 3), 2), ((3, 4), 1), ((2, 3, 2), 2), ((5, 2), 3), ((2, 2), 1))
-    ],
-    not_differentiable=(2, 3),
-    oracle=lambda a, b: _lstsq_oracle(a, b),
-    doc="The X of least norm that minimises |A X - B|, the residuals, the rank, the singular values (gelsd, gelss).",
-    example="tenora.linalg.lstsq(tenora.eye(2), tenora.ones(2, 1)).solution",
-    public="linalg.lstsq",
-    result=("solution", "residuals", "rank", "singular_values"),
-)
-
-
-def _lstsq_oracle(a: Any, b: Any) -> Any:
-    x = stacked(lambda m, v: decompositions.lstsq(m, v)[0], a, b)
-    rank = np.full(a.shape[:-2], min(a.shape[-2:]), np.int64)
-    return x, np.empty(0), rank, np.empty(0)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tenora_dispatch import errors
-from tenora_ops.formula import ops
+from tenora_ops.formula import count, max_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.loss import REDUCTIONS, reduce_loss, reduced_loss
 from tenora_ops.losses import signs, weighted
@@ -31,25 +31,53 @@ def spread(op_name: str, shapes: list[Any]) -> tuple[int, ...]:
     return tuple(out)
 
 
-def rows_left(op_name: str, at: int = -1, vectors: int = 1 << 8) -> Any:
+def rows_left(op_name: str, at: int = -1, vectors: int = 1 << 8, numbers: bool = False) -> Any:
     """The shape rule of a loss with one value per row: `at` is the place of the reduction among the attributes.
 
-    `vectors`: how many of the operands have the dim that is summed over; the others have one value per row.
+    `vectors`: how many of the operands have the dim that is summed over; the others have one value per row. `numbers`:
+    a 0-d operand is a vector of one element.
     """
 
     def rule(operands: Any, attributes: Any) -> tuple[int, ...]:
         shapes = [tuple(o[0]) for o in operands[:vectors] if o is not None]
         whole = spread(op_name, shapes)
-        if not whole:
+        if not whole and not numbers:
             raise errors.OperationError(
                 f"[{op_name}] too few dimensions: got 0-d, expected at least 1. Unsqueeze the operands."
             )
-        if attributes[at] not in REDUCTIONS:
-            raise errors.ArgumentValueError(
-                f"[{op_name}] unknown reduction: got {attributes[at]!r}, expected 'none', 'mean' or 'sum'. "
-                "Pass one of these."
-            )
+        _need_reduction(op_name, attributes[at])
         return whole[:-1] if attributes[at] == "none" else ()
+
+    return rule
+
+
+def _need_reduction(op_name: str, reduction: object) -> None:
+    if reduction not in REDUCTIONS:
+        raise errors.ArgumentValueError(
+            f"[{op_name}] unknown reduction: got {reduction!r}, expected 'none', 'mean' or 'sum'. "
+            "Pass one of these."
+        )
+
+
+def classes_left(op_name: str, per_class: bool) -> Any:
+    """The shape rule of a loss of scores (N, C), (C) or of one class, with a target per row or `per_class`."""
+
+    def rule(operands: Any, attributes: Any) -> tuple[int, ...]:
+        shape, target = tuple(operands[0][0]), tuple(operands[1][0])
+        rows, classes = shape if len(shape) == 2 else (1, math.prod(shape))
+        if len(shape) > 2 or not classes:
+            raise errors.OperationError(
+                f"[{op_name}] input: got shape {list(shape)}, expected (N, C) or (C) with at least one class. "
+                "Reshape it."
+            )
+        wanted = shape if per_class else (rows,)
+        if target != wanted and (max(len(wanted), len(target)) > 1 or math.prod(target) != math.prod(wanted)):
+            raise errors.OperationError(
+                f"[{op_name}] target does not fit: got shape {list(target)} for input {list(shape)}, expected "
+                f"{list(wanted)}. Check the batch."
+            )
+        _need_reduction(op_name, attributes[-1])
+        return (rows,) if attributes[-1] == "none" and len(target) > per_class else ()
 
     return rule
 
@@ -105,12 +133,13 @@ def _places(x: Any) -> Any:
 
 
 def _multi_margin(x: Any, target: Any, weight: Any, p: Any, margin: Any, reduction: str) -> Any:
-    index = ops.unsqueeze(target, -1)
-    over = ops.maximum(x - ops.gather(x, -1, index) + margin, 0)
+    x = ops.reshape(x, (target.numel, count(x, target)))  # (N, C), of one row or one class too
+    index = ops.reshape(target, (target.numel, 1))
+    over = ops.relu(x - ops.gather(x, -1, index) + margin)
     costs = ops.where(ops.eq(_places(x), index), 0, ops.pow(over, p))
     if weight is not None:
-        costs = costs * ops.unsqueeze(ops.index(weight, [target]), -1)
-    return reduce_loss(ops.mean(costs, -1), reduction)
+        costs = costs * ops.index(weight, [index])
+    return reduce_loss(ops.reshape(ops.mean(costs, -1), target.shape), reduction)
 
 
 def _multi_oracle(
@@ -137,7 +166,7 @@ multi_margin_loss = op(
     "multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: real = 1.0, weight: Tensor? = None, *, "
     "reduction: str = 'mean') -> Tensor",
     family=CLASSES,
-    shape=rows_left("multi_margin_loss", vectors=1),
+    shape=classes_left("multi_margin_loss", per_class=False),
     samples=_class_rows,
     composite=_multi_margin,
     oracle=_multi_oracle,
@@ -148,12 +177,16 @@ multi_margin_loss = op(
 
 
 def _multilabel(x: Any, target: Any, reduction: str) -> Any:
+    left = target.shape.part(0, -1)  # (N), or () of one row
+    rows = left.product()
+    x, target = (ops.reshape(t, (rows, x.numel // max_number(rows, 1))) for t in (x, target))
     ended = ops.ne(ops.cumsum(ops.to(ops.lt(target, 0), target.dtype), -1), 0)
     safe = ops.where(ended, 0, target)
     named = ops.scatter_add(ops.zeros_like(target), -1, safe, ops.where(ended, 0, ops.ones_like(target)))
-    over = ops.maximum(ops.unsqueeze(x, -2) - ops.unsqueeze(ops.gather(x, -1, safe), -1) + 1, 0)
+    over = ops.relu(ops.unsqueeze(x, -2) - ops.unsqueeze(ops.gather(x, -1, safe), -1) + 1)
     left_out = ops.bitwise_or(ops.unsqueeze(ended, -1), ops.unsqueeze(ops.ne(named, 0), -2))
-    return reduce_loss(ops.sum(ops.where(left_out, 0, over), (-2, -1)) / x.shape[x.ndim - 1], reduction)
+    losses = ops.sum(ops.where(left_out, 0, over), (-2, -1)) / x.shape[x.ndim - 1]
+    return reduce_loss(ops.reshape(losses, left), reduction)
 
 
 def _multilabel_oracle(x: Any, target: Any, reduction: str = "mean") -> Any:
@@ -183,7 +216,7 @@ def _label_lists(draw: Draw) -> Iterable[Sample]:
 multilabel_margin_loss = op(
     "multilabel_margin_loss(input: Tensor, target: Tensor, *, reduction: str = 'mean') -> Tensor",
     family=CLASSES,
-    shape=rows_left("multilabel_margin_loss", vectors=1),
+    shape=classes_left("multilabel_margin_loss", per_class=True),
     samples=_label_lists,
     composite=_multilabel,
     oracle=_multilabel_oracle,
@@ -277,7 +310,7 @@ triplet_margin_loss = op(
     dtype="loss_triplet",
     dtypes=REALS + COMPLEX,
     domain=Domain(-2.0, 2.0),
-    shape=rows_left("triplet_margin_loss"),
+    shape=rows_left("triplet_margin_loss", numbers=True),
     samples=_triples,
     composite=_triplets,
     oracle=_triplet_oracle,

@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_dispatch import errors
+from tenora_engine import _engine
+from tenora_ops.checks import number_for
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
-from tenora_ops.samples import FLOATING, NUMBERS, Draw, Sample, sample
+from tenora_ops.samples import COMPLEX, FLOATING, NUMBERS, Draw, Sample, sample
 
 PADDED = Family("padding", "", "", "", lambda draw: [], FLOATING)
 
@@ -135,6 +137,37 @@ constant_pad_nd = op(
     oracle=lambda x, pad, value=0: _constant(x, pad, value),
     doc="Adds elements of one value around the last dims; negative amounts crop.",
     example="tenora.constant_pad_nd(tenora.tensor([1, 2]), (1, 1), 7)",
+)
+
+
+def _pad_by_complex(input: Any, pad: Any, value: Any) -> Any:
+    if all(amount <= 0 for amount in pad):
+        return ops.pad(input, pad, "constant", 0)
+    value = number_for("constant_pad_nd", "value", value, input.dtype)
+    if not isinstance(value, complex):
+        return ops.pad(input, pad, "constant", value)
+    inside = ops.pad(ops.full_like(input, True, dtype=_engine.bool), pad, "constant", False)
+    return ops.where(inside, ops.pad(input, pad, "constant", 0), value)
+
+
+constant_pad_nd_complex = op(
+    "constant_pad_nd_complex(input: Tensor, pad: int[], value: Tensor | Scalar) -> Tensor",
+    family=PADDED,
+    function=_pad_by_complex,
+    dtypes=COMPLEX,
+    samples=lambda draw: [
+        sample(draw.array(5), (1, 2), 2 - 3j),
+        sample(draw.array(3, 4), (1, 0, 2, 1), 1j),
+        sample(draw.array(3, 4), (-1, 2, 0, -1), 0.5 + 2j),
+        sample(draw.array(2, 3, 2, 2), (0, 1, 2, 0), 1 - 1j),
+        sample(draw.array(2, 0), (1, 1), -2j),
+        sample(draw.array(3, 4), (-1, -1), 3j),
+    ],
+    oracle=lambda x, pad, value: _constant(x, pad, value),
+    doc="constant_pad_nd with a complex value.",
+    example="tenora.constant_pad_nd(tenora.tensor([1j]), (1, 1), 2j)",
+    public="constant_pad_nd",
+    display="constant_pad_nd",
 )
 
 

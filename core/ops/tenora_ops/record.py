@@ -70,7 +70,7 @@ class Record:
     `no_gradient` names inputs that have one nobody knows: asking for it is refused (with `dynamic_vjp`).
     `no_differences` says why finite differences are not the gradient, which is then compared with them on the
     `gradient_samples` only, if there are any. `random` ops draw from a generator; `checks_data`: a kernel may refuse
-    because of element values.
+    because of element values; `exact_target`: in place and out= take the result's own dtype alone.
     Judgement: `oracle` (independent, float64 or exact), `domain`, `samples`, `dtypes`, `tolerance`; `edges`: which
     numbers at the edges of a dtype the oracle knows the answer for (`samples.EDGES`); `either_zero`: where the result
     is zero it may have either sign; `hermitian`: one triangle of a Hermitian matrix is read, so finite differences
@@ -114,6 +114,7 @@ class Record:
     no_differences: str = ""
     random: bool = False
     checks_data: bool = False
+    exact_target: bool = False
     domain: Domain = DERIVED
     samples: Samples = DERIVED
     dtypes: tuple[str, ...] = DERIVED
@@ -290,6 +291,7 @@ def _register(entry: Record) -> OpFunction:
         output_differentiable=outputs,
         random=entry.random,
         checks_data=entry.checks_data,
+        exact_target=entry.exact_target,
         inplace_ok=bool(entry.inplace_name),
         out_ok=entry.out,
     )

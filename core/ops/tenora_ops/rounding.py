@@ -345,7 +345,7 @@ frac = op(
 )
 
 clamp = op(
-    "clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor",
+    "clamp(input: Tensor, min: Tensor | real | None = None, max: Tensor | real | None = None) -> Tensor",
     family=BINARY,
     dtype="promote_bounds",
     dtypes=ORDERED_NUMBERS,

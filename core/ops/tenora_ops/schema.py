@@ -25,6 +25,7 @@ TENSOR_TYPES = frozenset(
         "Tensor | Scalar",
         "Tensor | Scalar | None",
         "Tensor | real",
+        "Tensor | real | None",
     }
 )
 ATTRIBUTE_TYPES = frozenset(

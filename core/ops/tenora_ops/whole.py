@@ -419,7 +419,7 @@ isclose = op(
     f"isclose(input: Tensor, other: Tensor, {CLOSENESS}) -> Tensor",
     family=BINARY,
     edges="finite",
-    dtype="promote_bool",
+    dtype="closeness",
     dtypes=ORDERED,
     domain=Domain(-2.0, 2.0),
     samples=neighbours,

@@ -98,6 +98,7 @@ struct OpSpec {
         false;  // kernel cannot run with out == input 0 even if shapes agree (scan, gather, ...)
     bool checks_data =
         false;  // the kernel may refuse because of element values: in place runs on a temporary
+    bool exact_target = false;  // in place and out= take the result's own dtype alone
 };
 
 struct KernelEntry {  // one cell of the table

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import tenora_ops
 from tenora_autograd import no_grad
 from tenora_dispatch import errors
-from tenora_engine import Tensor
+from tenora_engine import Tensor, int64
 
 
 def _bound(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
@@ -66,6 +68,21 @@ def _row(padding_idx: int | None, weight: Tensor, op: str) -> int:
     return padding_idx % rows
 
 
+def _in_order(input: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Indices first, also where an older program passes them last."""
+    if not (isinstance(input, Tensor) and isinstance(weight, Tensor)):
+        return input, weight
+    if weight.dtype != int64 or not input.dtype.is_floating_point:
+        return input, weight
+    warnings.warn(
+        "[embedding_bag] order of arguments: got a floating input and an int64 weight, expected indices, then the "
+        "table. They were exchanged; write embedding_bag(input, weight, ...).",
+        UserWarning,
+        stacklevel=3,
+    )
+    return weight, input
+
+
 def embedding_bag(
     input: Tensor,
     weight: Tensor,
@@ -86,6 +103,8 @@ def embedding_bag(
     `input`, multiply the rows of a sum; `padding_idx` is left out of every bag; rows longer than `max_norm` are
     scaled in `weight` itself. Gradients are dense, whatever `sparse` says.
 
+    A floating `input` and an int64 `weight` are taken for each other, with a warning: the order was another once.
+
     IndexError for a row that is not there, ValueError for one row of indices without offsets.
 
     >>> import tenora
@@ -93,6 +112,7 @@ def embedding_bag(
     >>> embedding_bag(tenora.tensor([0, 2, 1]), table, tenora.tensor([0, 2]), mode="sum").tolist()
     [[6.0, 8.0], [3.0, 4.0]]
     """
+    input, weight = _in_order(input, weight)
     if max_norm is not None:
         _bound(weight, input, max_norm, norm_type)
     return tenora_ops.embedding_bag(

@@ -50,6 +50,16 @@ def need_tensors(op: str, **given: object) -> None:
             )
 
 
+def need_equal_ranks(op: str, **tensors: object) -> None:
+    """Refuses what is no tensor, and tensors of different numbers of dimensions."""
+    need_tensors(op, **tensors)
+    ranks = tuple(tensor.ndim for tensor in tensors.values() if isinstance(tensor, Tensor))
+    if len(set(ranks)) > 1:
+        raise errors.OperationError(
+            f"[{op}] dimensions: got {ranks}, expected three equal numbers. Reshape the operands alike."
+        )
+
+
 def _other_size(op: str, input: Tensor, target: Tensor) -> bool:
     try:
         return bool(target.shape != input.shape)
@@ -357,7 +367,7 @@ def triplet_margin_loss(
 
     Vectors (N, D) or (D), which broadcast; the norm is that of `pairwise_distance`, with its `eps`; with `swap` the
     nearer of anchor and positive stands against the negative. The result is one number, or with reduction 'none'
-    (N). ValueError unless `margin` is positive.
+    (N). ValueError unless `margin` is positive, RuntimeError for tensors of different numbers of dimensions.
 
     >>> import tenora
     >>> anchor, near, far = tenora.zeros(1, 2), tenora.tensor([[3.0, 4.0]]), tenora.tensor([[0.0, 4.5]])
@@ -369,6 +379,7 @@ def triplet_margin_loss(
         raise errors.ArgumentValueError(
             f"[triplet_margin_loss] margin: got {margin}, expected more than 0. Choose a positive number."
         )
+    need_equal_ranks("triplet_margin_loss", anchor=anchor, positive=positive, negative=negative)
     return tenora_ops.triplet_margin_loss(
         anchor, positive, negative, margin, p, eps, swap, reduction=reduction
     )
@@ -401,11 +412,7 @@ def triplet_margin_with_distance_loss(
         raise errors.ArgumentValueError(
             f"[{op}] margin: got {margin}, expected more than 0. Choose a positive number."
         )
-    if not anchor.ndim == positive.ndim == negative.ndim:
-        ranks = (anchor.ndim, positive.ndim, negative.ndim)
-        raise errors.OperationError(
-            f"[{op}] dimensions: got {ranks}, expected three equal numbers. Reshape the operands alike."
-        )
+    need_equal_ranks(op, anchor=anchor, positive=positive, negative=negative)
     distance = tenora_ops.pairwise_distance if distance_function is None else distance_function
     far = distance(anchor, negative)
     if swap:
@@ -426,7 +433,7 @@ def multi_margin_loss(
     """The mean over classes of max(0, margin - x[target] + x)^p, the target's own left out (Weston and Watkins 1999).
 
     `input` (N, C) or (C), `target` class numbers (N) or one; `weight` (C). The result is one number, or with reduction
-    'none' (N). ValueError unless `p` is 1 or 2.
+    'none' the shape of `target`. ValueError unless `p` is 1 or 2, RuntimeError for shapes that do not fit.
 
     >>> import tenora
     >>> round(multi_margin_loss(tenora.tensor([[0.5, 0.25, 1.0]]), tenora.tensor([2])).item(), 4)
@@ -436,9 +443,14 @@ def multi_margin_loss(
     if p not in (1, 2):
         raise errors.ArgumentValueError(f"[multi_margin_loss] p: got {p}, expected 1 or 2. Choose 1 or 2.")
     need_tensors("multi_margin_loss", input=input, target=target)
-    if isinstance(weight, Tensor) and weight.shape != input.shape[-1:]:
+    if isinstance(weight, Tensor) and weight.ndim != 1:
+        raise errors.ArgumentValueError(
+            f"[multi_margin_loss] weight: got {weight.ndim} dimensions, expected 1. Give one number per class."
+        )
+    classes = input.shape[-1] if input.ndim else 1
+    if isinstance(weight, Tensor) and len(weight) != classes:
         raise errors.OperationError(
-            f"[multi_margin_loss] weight: got shape {list(weight.shape)}, expected {list(input.shape[-1:])}. "
+            f"[multi_margin_loss] weight: got shape {list(weight.shape)}, expected {[classes]}. "
             "Give one number per class."
         )
     whole = 1 if p == 1 else 2  # PyTorch takes any number that is one of them, 2 + 0j too
@@ -483,7 +495,9 @@ def ctc_loss(
 
 
 def _class_numbers(input: Tensor, target: Tensor) -> Tensor:
-    """uint8 as the int64 that kernels read; PyTorch has it for rows of classes alone."""
+    """uint8 as the int64 that kernels read, for rows of classes alone as in PyTorch; that of one row may be (1)."""
+    if input.ndim == 1 and target.shape == (1,):
+        target = tenora_ops.reshape(target, ())
     return tenora_ops.cast(target, int64) if target.dtype == uint8 and input.ndim <= 2 else target
 
 

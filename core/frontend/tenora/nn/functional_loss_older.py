@@ -6,7 +6,7 @@ import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
-from .functional_loss import legacy_reduction, need_tensors
+from .functional_loss import legacy_reduction, need_equal_ranks, need_tensors
 
 
 def poisson_nll_loss(
@@ -92,12 +92,7 @@ def margin_ranking_loss(
     0.5
     """
     reduction = legacy_reduction(size_average, reduce, reduction)
-    need_tensors("margin_ranking_loss", input1=input1, input2=input2, target=target)
-    ranks = (input1.ndim, input2.ndim, target.ndim)
-    if len(set(ranks)) > 1:
-        raise errors.OperationError(
-            f"[margin_ranking_loss] dimensions: got {ranks}, expected three equal numbers. Reshape the operands alike."
-        )
+    need_equal_ranks("margin_ranking_loss", input1=input1, input2=input2, target=target)
     return tenora_ops.margin_ranking_loss(input1, input2, target, margin, reduction=reduction)
 
 
@@ -126,6 +121,12 @@ def cosine_embedding_loss(
         raise errors.OperationError(
             f"[cosine_embedding_loss] target: got {list(target.shape)}, expected one number per pair of vectors. "
             "Squeeze or flatten it."
+        )
+    if not input1.ndim == input2.ndim == target.ndim + 1:
+        ranks = (input1.ndim, input2.ndim)
+        raise errors.OperationError(
+            f"[cosine_embedding_loss] dimensions: got {ranks} and a target of {target.ndim}, expected vectors (D) with "
+            "one target, or (N, D) with (N). Reshape the operands."
         )
     return tenora_ops.cosine_embedding_loss(input1, input2, target, margin, reduction=reduction)
 

@@ -15,6 +15,7 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor, float64, int64, uint64
 
 from .functional_activation import is_whole
+from .sizes import is_empty
 
 Sizes = int | list[int] | tuple[int, ...]
 OptionalSizes = int | None | list[int | None] | tuple[int | None, ...]
@@ -52,6 +53,11 @@ def _whole_pool(with_indices: Any, dims: int, input: Tensor, where: Any) -> tupl
     return tenora_ops.reshape(values, places.shape), places
 
 
+def _own(stride: Sizes | None) -> Sizes | None:
+    """An empty stride is none: the windows then lie side by side, as in PyTorch."""
+    return None if is_empty(stride) else stride
+
+
 def _max_pool(dims: int) -> Any:
     with_indices = getattr(tenora_ops, f"max_pool{dims}d_with_indices")
     values = getattr(tenora_ops, f"max_pool{dims}d")
@@ -65,7 +71,7 @@ def _max_pool(dims: int) -> Any:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        where = (kernel_size, stride, padding, dilation, ceil_mode)
+        where = (kernel_size, _own(stride), padding, dilation, ceil_mode)
         if isinstance(input, Tensor) and is_whole(input):
             found = _whole_pool(with_indices, dims, input, where)
             return found if return_indices else found[0]
@@ -164,6 +170,7 @@ def _avg_pool(dims: int) -> Any:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
+        stride = _own(stride)
         more = (divisor_override,) if dims > 1 else ()
         arguments = (kernel_size, stride, padding, ceil_mode, count_include_pad, *more)
         if not isinstance(input, Tensor) or input.dtype != int64:
@@ -232,6 +239,7 @@ def _lp_pool(dims: int) -> Any:
         ceil_mode: bool = False,
     ) -> Tensor:
         found: Tensor
+        stride = _own(stride)
         if isinstance(norm_type, int | float) and norm_type == 0:
             raise errors.ZeroNumberError(
                 f"[lp_pool{dims}d] norm_type is wrong: got 0, expected another number, as the root of order 0 is "

@@ -9,12 +9,14 @@ from tenora_engine import Tensor
 
 from . import functional
 from .module import Module
-from .sizes import Sizes, need_windows, per_dim
+from .sizes import Sizes, is_empty, need_windows, per_dim
 
 
-def _need_windows(layer: Any, kernel_size: Any, stride: Any, padding: Any = 0) -> None:
+def _need_windows(
+    layer: Any, kernel_size: Any, stride: Any, padding: Any = 0, may_be_empty: bool = True
+) -> None:
     need_windows(layer, layer.dims, 1, kernel_size=kernel_size)
-    if stride is not None:  # else it is kernel_size
+    if stride is not None and not (may_be_empty and is_empty(stride)):  # else it is kernel_size
         need_windows(layer, layer.dims, 1, stride=stride)
     need_windows(layer, layer.dims, 0, padding=padding)
 
@@ -105,7 +107,7 @@ class _MaxUnpool(Module):
 
     def __init__(self, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0) -> None:
         super().__init__()
-        _need_windows(self, kernel_size, stride, padding)
+        _need_windows(self, kernel_size, stride, padding, may_be_empty=False)
         self.kernel_size = per_dim(kernel_size, self.dims)
         self.stride = per_dim(kernel_size if stride is None else stride, self.dims)
         self.padding = per_dim(padding, self.dims)

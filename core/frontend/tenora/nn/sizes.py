@@ -20,6 +20,11 @@ def per_dim(value: int | Iterable[int], dims: int) -> tuple[int, ...]:
     return tuple(value) if isinstance(value, Iterable) else (value,) * dims
 
 
+def is_empty(sizes: object) -> bool:
+    """A list or tuple without numbers: the stride of a pool that is its kernel size, as None is."""
+    return isinstance(sizes, list | tuple) and not sizes
+
+
 def _is_whole(value: Any) -> bool:
     """What has an `__index__`, NumPy's integers among them; a bool in the place of a size is a mistake."""
     if isinstance(value, bool):
