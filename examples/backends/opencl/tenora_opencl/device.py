@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from tenora_dispatch import DeviceLostError
+
 from .source import UNTOUCHED
 
 # How many work items run together. One number for all launches: PoCL compiles a kernel anew for every other.
@@ -50,9 +52,9 @@ class Device:
         return self.scratch(8, np.array([UNTOUCHED]))
 
     def check_process(self) -> None:
-        """Raises: RuntimeError in a child that was forked after the device had been opened."""
+        """Raises: DeviceLostError in a child that was forked after the device had been opened."""
         if os.getpid() != self._process:
-            raise RuntimeError(
+            raise DeviceLostError(
                 "[opencl] device: got a call in a forked process, expected one in the process that opened the "
                 "device. Start processes with multiprocessing's 'spawn' instead of fork."
             )

@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 import pyopencl as cl
 
+from tenora_dispatch import NotSupportedError, OperationError
+
 from .device import device
+from .source import EVERY
 
 Shape = tuple[int, ...]
 
@@ -116,7 +119,13 @@ class OpenCLSpace:
         device.queue.finish()
 
     def wrap(self, address: int, shape: Shape, strides: Shape, dtype: Any, index: int) -> Array:
-        """What a kernel is handed for an operand."""
+        """What a kernel is handed for an operand. NotSupportedError for a dtype that no kernel knows."""
+        if dtype.name not in EVERY:
+            raise NotSupportedError(
+                f"[opencl] not supported: got {dtype.name}, expected one of {', '.join(EVERY)}. "
+                "Compute on another device.",
+                dtype=dtype.name,
+            )
         buffer, offset = (None, 0) if 0 in shape else self._place(address)
         return Array(buffer, offset, shape, strides, dtype.name)
 
@@ -129,7 +138,7 @@ class OpenCLSpace:
         with self._lock:
             found = bisect.bisect_right(self._starts, address)
             if not found:
-                raise RuntimeError(
+                raise OperationError(
                     f"[opencl] memory: got {address:#x}, expected an address of an OpenCL buffer. "
                     "Move the operand to the device."
                 )

@@ -85,6 +85,11 @@ def test_memory_that_is_not_there_is_an_error_of_tenora() -> None:
     assert tenora.ones(3, device=DEVICE).sum().item() == 3
 
 
+def test_a_dtype_that_it_lacks_is_refused() -> None:
+    with pytest.raises(tenora.NotSupportedError, match="got complex64, expected one of bool"):
+        tenora.ones(3, device=DEVICE).to(tenora.complex64)
+
+
 def test_what_is_written_twice_is_written_in_order() -> None:
     places = tenora.zeros(1000, dtype=tenora.int64, device=DEVICE)
     values = tenora.arange(1000, dtype=tenora.float32, device=DEVICE)
