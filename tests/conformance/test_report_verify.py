@@ -39,6 +39,13 @@ def test_a_sound_report(tmp_path: Path) -> None:
     assert shown(verdict) == "The report is sound: reference meets L3; 12 PASS."
 
 
+def test_a_report_of_l0_needs_no_kernels(tmp_path: Path) -> None:
+    run = sound_run(Level.L0)
+    for result in run.results:
+        result.kernels = {}
+    assert built(tmp_path, run)["met"] == "L0" and verify(tmp_path).problems == []
+
+
 def test_a_failing_report_is_sound_as_well(tmp_path: Path) -> None:
     run = sound_run()
     fail(run, "relu/float32/contiguous/0", kernels={"stranger:relu": 1})

@@ -12,7 +12,7 @@ from tenora_dispatch.engine_port import Mode
 from tenora_dispatch.errors import ENGINE_CLASSES, ArgumentTypeError, BackendError, did_you_mean
 from tenora_dispatch.explanation import OpExplanation, explain_op
 from tenora_dispatch.fallback_policy import Fallback, FallbackMode
-from tenora_dispatch.lifecycle import BackendRow, BackendTable
+from tenora_dispatch.lifecycle import BackendRow, BackendTable, State
 from tenora_dispatch.masks import DTYPES
 from tenora_engine import _engine
 
@@ -75,10 +75,13 @@ def device_count(device_type: str) -> int:
         if device_type not in row.device_types:
             continue
         try:
-            probe = table.probed(row.name).probe
+            found = table.probed(row.name)
         except BackendError:
             continue
-        most = max(most, probe.devices.get(device_type, 1) if probe else 0)
+        if found.state is State.READY:  # its memory space knows what is there
+            most = max(most, _engine.device_count(device_type))
+        elif found.probe:
+            most = max(most, found.probe.devices.get(device_type, 1))
     return most
 
 
