@@ -62,6 +62,41 @@ def test_it_passes_l1_as_its_workflow_asks(generated):
     assert f"{NAME} on cpu, L1: MET" in done.stdout
 
 
+#: Ops whose cases stand for a level's in the test of the README's walk: the whole of it takes minutes.
+WALKED = ("signbit", "copysign", "softmax", "layer_norm", "add", "@train")
+
+
+def judged(generated, level):
+    """How the suite judges the ops of the walk; it says 4 of a part of the plan without a failure, and 1 else."""
+    chosen = [word for op in WALKED for word in ("--op", op)]
+    where = str(generated / f"report-{level}")
+    options = ("--level", level, "--out", where, "--jobs", "2", *chosen)
+    done = run_here(generated, "-m", "tenora_conformance", "run", NAME, *options)
+    assert done.returncode in (1, 4), done.stdout + done.stderr
+    return done
+
+
+def test_the_readme_walks_to_l3(generated):
+    """Each step is done as it is written: a block of Python names the file and the table that it goes into."""
+    text = (generated / NAME / "README.md").read_text()
+    section = text.partition("## L2")[2].partition("## L3")[0]
+    steps = re.findall(r"`(\w+)` of `([^`]+)`[^`]*```python\n(.*?)```", section, re.DOTALL)
+    for table, file, line in steps:
+        assert " FAIL signbit/" in judged(generated, "L2").stdout
+        module = generated / "site" / file
+        before = module.read_text()
+        module.write_text(before.replace(f"{table}: Table = {{\n", f"{table}: Table = {{\n{line}"))
+        assert module.read_text() != before
+    done = judged(generated, "L3")
+    assert done.returncode == 4, done.stdout
+    assert re.search(r"L2: [\d,]+ PASS, of", done.stdout) and re.search(r"L3: [\d,]+ PASS, of", done.stdout)
+
+
+def test_only_the_package_in_python_needs_a_step(generated):
+    text = (generated / NAME / "README.md").read_text()
+    assert ("```python" in text) == (not (generated / NAME / "src").exists())
+
+
 def test_the_template_is_small():
     """The budget of a backend that passes L1: 6 files, 800 lines."""
     package, kernels = (

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tenora_conformance.checks.asking import asking, level_of
 from tenora_conformance.judge.calls import answer, prepare
 from tenora_conformance.judge.compare import Scale, compare, fetched
 from tenora_conformance.judge.hostile import Hostile, hostile_samples
+from tenora_conformance.judge.pointwise import arrays_of
 from tenora_conformance.model import Case, Check, Detail, Failed, Level, Outcome
 from tenora_conformance.subject import Subject, judged_by, watch
 from tenora_ops.record import Record
@@ -44,12 +46,21 @@ def run(case: Case, subject: Subject) -> Outcome:
         with watch(subject, outcome):
             got = call()
         wanted = answer(record, made.sample)
-        scale = Scale(made.terms, 0.0 if made.kind in STRICT else 1.0, made.kind == "edges")
+        scale = scale_of(record, made)
         outcome.worst = compare(record, case.dtype, made.sample, got, wanted, scale)
         judge_zeros(record, made, got, wanted)
         judge_memory(record, got)
         call.check_inputs()
     return outcome
+
+
+def scale_of(record: Record, made: Hostile) -> Scale:
+    """What a sample's results are measured by."""
+    sizes = None
+    if made.kind == "edges" and record.edges == "cancels":
+        finite = [np.where(np.isfinite(a), np.abs(a), 0) for a in arrays_of(made.sample)]
+        sizes = functools.reduce(np.maximum, [a.astype(np.float64) for a in finite])
+    return Scale(made.terms, 0.0 if made.kind in STRICT else 1.0, made.kind == "edges", sizes)
 
 
 def judge_zeros(record: Record, made: Hostile, got: Any, wanted: Any) -> None:

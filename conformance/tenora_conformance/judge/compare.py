@@ -33,6 +33,8 @@ class Scale:
     """Magnitude of what was added up, where that may be larger than the largest expected element."""
     each: bool = False
     """Each element by its own magnitude, as a huge one beside it excuses nothing."""
+    beside: np.ndarray | None = None
+    """Magnitude for each element of what cancelled in it, where that is larger than the element."""
 
     def bounds(self, tolerance: str, dtype: str, magnitudes: np.ndarray) -> tuple[float, float]:
         """(rtol, atol) for finite expected elements."""
@@ -138,7 +140,8 @@ def judge(
         relative, absolute = scale.bounds(tolerance, dtype, magnitudes)
         same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
         error = np.where(same, 0.0, np.abs(got - rounded))
-        bound = absolute + relative * np.abs(np.where(finite, rounded, 0.0))
+        sizes = np.abs(np.where(finite, rounded, 0.0))
+        bound = absolute + relative * (sizes if scale.beside is None else np.maximum(sizes, scale.beside))
         share = np.where(
             error == 0, 0.0, np.divide(error, bound, out=np.full(error.shape, np.inf), where=bound > 0)
         )

@@ -103,11 +103,27 @@ def edges(dtype: str, count: int) -> np.ndarray:
 
 KNOWN: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "all": lambda row: row,
+    "limited": lambda row: _limited(row),
+    "cancels": lambda row: _limited(row),
+    "ordinary": lambda row: row[_small(row) | ~np.isfinite(row)],
     "numbers": lambda row: row[row == row],
-    "nonzero": lambda row: row[row != 0],
-    "finite": lambda row: row[(row == 0) | ((abs(row) >= 1e-5) & (abs(row) <= 20))],
-    "positive": lambda row: row[(row >= 1e-5) & (row <= 20)],
+    "nonzero": lambda row: row if row.dtype.name in FLOATING else row[row != 0],
+    "finite": lambda row: row[_small(row)],
+    "positive": lambda row: row[_small(row) & (row > 0)],
 }
+
+
+def _limited(row: np.ndarray) -> np.ndarray:
+    """Without finite numbers whose square is none."""
+    if row.dtype.name not in FLOATING:
+        return row
+    largest = float(tenora.finfo(getattr(tenora, row.dtype.name)).max)
+    return np.asarray(row[~np.isfinite(row) | (abs(row) <= largest**0.5)])
+
+
+def _small(row: np.ndarray) -> np.ndarray:
+    """Zeros, and what lies between 1e-5 and 20."""
+    return np.asarray((row == 0) | ((abs(row) >= 1e-5) & (abs(row) <= 20)))
 
 
 def known_edges(record: Record, dtype: str, count: int) -> np.ndarray:
@@ -209,6 +225,7 @@ def reads_along(record: Record) -> bool:
 #: What a row is filled with, by what the oracle knows.
 KINDS = {
     "all": ("nan", "infinite", "zeros"),
+    "limited": ("nan", "infinite", "zeros"),
     "numbers": ("infinite", "zeros"),
     "nonzero": ("nan", "infinite"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -89,7 +90,7 @@ add_alpha = op(
     composite=lambda a, b, alpha: ops.add(a, b * alpha),
     vjp=lambda g, a, b, r, alpha: (sum_to(g, a), sum_to(g * alpha, b)),
     samples=scaled,
-    edges="finite",
+    edges="limited",
     oracle=lambda a, b, alpha: np.add(a, np.multiply(b, alpha)),
     doc="input + alpha * other.",
     example="tenora.add(tenora.tensor([1, 2]), tenora.tensor([1, 1]), alpha=3)",
@@ -124,7 +125,7 @@ sub_alpha = op(
     composite=lambda a, b, alpha: ops.sub(a, b * alpha),
     vjp=lambda g, a, b, r, alpha: (sum_to(g, a), sum_to(-(g * alpha), b)),
     samples=scaled,
-    edges="finite",
+    edges="limited",
     oracle=lambda a, b, alpha: np.subtract(a, np.multiply(b, alpha)),
     doc="input - alpha * other.",
     example="tenora.sub(tenora.tensor([1, 2]), tenora.tensor([1, 1]), alpha=3)",
@@ -270,8 +271,7 @@ rsqrt = op(
     composite=lambda x: 1 / ops.sqrt(x),
     vjp=lambda g, x, r: g * conj(r * r * r) * -0.5,
     tolerance="few_ulp",
-    edges="positive",
-    oracle=lambda x: np.power(x.astype(complex if x.dtype.kind == "c" else float), -0.5),
+    oracle=each(lambda x: math.copysign(math.inf, x) if x == 0 else 1 / math.sqrt(x), lambda x: x**-0.5),
     doc="1 / sqrt(x).",
     example="tenora.rsqrt(tenora.tensor([4.0, 2.0]))",
     method=True,
@@ -298,6 +298,16 @@ def _power_gradients(g: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any]:
     return sum_to(base, a), exponent
 
 
+def _power(x: float, y: float) -> float:
+    """Beyond the largest number of either sign."""
+    try:
+        return math.pow(x, y)
+    except OverflowError:
+        return -math.inf if x < 0 and y % 2 == 1 else math.inf
+    except ValueError:
+        return math.copysign(math.inf, x if y % 2 == 1 else 1.0) if x == 0 else math.nan
+
+
 def _whole_power(x: int, y: int, modulus: int) -> int:
     """A negative power is 1 / x ** -y towards zero: of 1 and -1 alone it is not 0."""
     if y < 0:
@@ -311,7 +321,7 @@ def _powers(a: Any, b: Any) -> Any:
         bits = 8 * whole.itemsize
         found = np.frompyfunc(lambda x, y: _whole_power(int(x), int(y), 2**bits), 2, 1)(a, b)
         return np.asarray(found).astype(f"u{whole.itemsize}").astype(whole)
-    return each(lambda x, y: float(x) ** y, lambda x, y: complex(x) ** y)(a, b)
+    return each(_power, lambda x, y: complex(x) ** y)(a, b)
 
 
 pow = op(
@@ -323,7 +333,6 @@ pow = op(
     vjp=_power_gradients,
     samples=exponents,
     tolerance="transcendental",
-    edges="finite",
     oracle=lambda a, b: _powers(a, b),
     doc="input to the power of exponent.",
     example="tenora.pow(tenora.tensor([1.0, 2.0]), 3)",

@@ -15,6 +15,7 @@ from tenora_ops.bessel_tables import AF, AG, AI, AP, J0, J1, K0, K1, L0, L1, P0,
 from tenora_ops.families import REAL_FUNCTION
 from tenora_ops.formula import ops
 from tenora_ops.lazy import special
+from tenora_ops.oracles import fading
 from tenora_ops.record import op
 from tenora_ops.samples import Domain
 from tenora_ops.special import in_double_1
@@ -153,7 +154,7 @@ def _declare(name: str, formula: Any, oracle: Any, doc: str, domain: Domain, slo
         composite=in_double_1(formula),
         vjp=None if slope is None else (lambda g, x, r: g * slope(x, r)),
         differentiable=slope is not None,
-        edges="finite",
+        edges="ordinary",
         oracle=oracle,
         tolerance="normalised",
         doc=doc,
@@ -167,7 +168,7 @@ ANY, ABOVE = Domain(-30.0, 30.0, avoid=(0.0,)), Domain(0.1, 30.0)
 _declare(
     "bessel_j0",
     _j0,
-    lambda x: special.jv(0, x),
+    fading(lambda x: special.jv(0, x)),
     "J0, the Bessel function of the first kind of order 0.",
     ANY,
     lambda x, r: -ops.special_bessel_j1(x),
@@ -175,7 +176,7 @@ _declare(
 _declare(
     "bessel_j1",
     _j1,
-    lambda x: special.jv(1, x),
+    fading(lambda x: special.jv(1, x)),
     "J1, the Bessel function of the first kind of order 1.",
     ANY,
     lambda x, r: ops.special_bessel_j0(x) - ops.where(ops.eq(x, 0), 0.5, r / ops.where(ops.eq(x, 0), 1, x)),
@@ -183,7 +184,7 @@ _declare(
 _declare(
     "bessel_y0",
     _y0,
-    lambda x: special.yv(0, x),
+    fading(lambda x: special.yv(0, x), both=False),
     "Y0, the Bessel function of the second kind of order 0; -inf at 0, NaN below.",
     ABOVE,
     lambda x, r: -ops.special_bessel_y1(x),
@@ -191,7 +192,7 @@ _declare(
 _declare(
     "bessel_y1",
     _y1,
-    lambda x: special.yv(1, x),
+    fading(lambda x: special.yv(1, x), both=False),
     "Y1, the Bessel function of the second kind of order 1; -inf at 0, NaN below.",
     ABOVE,
     lambda x, r: ops.special_bessel_y0(x) - r / x,
@@ -215,7 +216,7 @@ _declare(
 _declare(
     "scaled_modified_bessel_k0",
     lambda x: _decay(x, 0, True),
-    lambda x: special.kve(0, x),
+    fading(lambda x: special.kve(0, x), both=False),
     "e^x K0(x).",
     ABOVE,
     lambda x, r: r - ops.special_scaled_modified_bessel_k1(x),
@@ -223,7 +224,7 @@ _declare(
 _declare(
     "scaled_modified_bessel_k1",
     lambda x: _decay(x, 1, True),
-    lambda x: special.kve(1, x),
+    fading(lambda x: special.kve(1, x), both=False),
     "e^x K1(x).",
     ABOVE,
     lambda x, r: r - ops.special_scaled_modified_bessel_k0(x) - r / x,
@@ -239,7 +240,7 @@ _declare(
 _declare(
     "airy_ai",
     _airy,
-    lambda x: special.airy(x)[0],
+    fading(lambda x: special.airy(x)[0]),
     "Airy's function Ai, the decaying solution of y'' = x y.",
     Domain(-25.0, 12.0),
 )

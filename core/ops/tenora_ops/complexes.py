@@ -91,6 +91,13 @@ def _two(draw: Draw) -> list[Sample]:
     return [sample(draw.array(*a), draw.array(*b)) for a, b in PAIRS]
 
 
+def _parts(real: Any, imag: Any) -> Any:
+    """real + i imag, whatever they are: a product with i would make NaN of infinities."""
+    found = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.complex128)
+    found.real, found.imag = real, imag
+    return found
+
+
 complex = op(
     "complex(real: Tensor, imag: Tensor) -> Tensor",
     family=PARTS,
@@ -102,8 +109,7 @@ complex = op(
     vjp=lambda g, a, b, r: (sum_to(ops.real(g), a), sum_to(ops.imag(g), b)),
     dynamic_vjp=True,
     samples=_two,
-    edges="finite",
-    oracle=lambda a, b: a + 1j * b,
+    oracle=_parts,
     doc="real + i imag.",
     example="tenora.complex(tenora.tensor([1.0]), tenora.tensor([2.0]))",
     complex_within=True,
@@ -124,9 +130,9 @@ polar = op(
     function=_turned,
     # PyTorch's gradient takes abs for a modulus: not negative.
     samples=lambda draw: [sample(draw.array(*a, domain=POSITIVE), draw.array(*b)) for a, b in PAIRS],
-    edges="finite",
-    oracle=lambda a, b: (
-        each(lambda r, t: r * math.cos(t))(a, b) + 1j * each(lambda r, t: r * math.sin(t))(a, b)
+    edges="limited",
+    oracle=lambda a, b: _parts(
+        each(lambda r, t: r * math.cos(t))(a, b), each(lambda r, t: r * math.sin(t))(a, b)
     ),
     doc="abs (cos angle + i sin angle).",
     example="tenora.polar(tenora.tensor([1.0]), tenora.tensor([0.5]))",
@@ -154,8 +160,9 @@ angle = op(
     domain=Domain(avoid=(0.0,)),
     tolerance="transcendental",
     function=_angle,
-    edges="numbers",
-    oracle=lambda x: each(lambda v: math.pi if v < 0 else 0.0, lambda v: math.atan2(v.imag, v.real))(x).real,
+    oracle=lambda x: (
+        each(lambda v: math.atan2(0.0, v) if v else 0.0, lambda v: math.atan2(v.imag, v.real))(x).real
+    ),
     doc="The argument of complex numbers; of real ones 0, or pi where negative.",
     example="tenora.angle(tenora.tensor([1j, -1 + 0j]))",
     method=True,

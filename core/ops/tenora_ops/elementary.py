@@ -20,7 +20,7 @@ from tenora_ops.families import (
 )
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
 from tenora_ops.lazy import np
-from tenora_ops.oracles import each
+from tenora_ops.oracles import each, logarithm, times_log
 from tenora_ops.record import op
 from tenora_ops.samples import COMPLEX, ORDERED, POSITIVE, REALS, Domain, Draw, Sample, binary, sample, unary
 
@@ -99,8 +99,7 @@ atanh = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: complex_branches.atanh(x) if is_complex(x) else _atanh(x),
     vjp=lambda g, x, r: g / conj((1 - x) * (x + 1)),
-    edges="none",
-    oracle=each(math.atanh, cmath.atanh),
+    oracle=each(lambda x: math.copysign(math.inf, x) if abs(x) == 1 else math.atanh(x), cmath.atanh),
     doc="Inverse hyperbolic tangent, log((1 + x) / (1 - x)) / 2; NaN outside [-1, 1].",
     example="tenora.atanh(tenora.tensor([0.0, 0.5]))",
     method=True,
@@ -158,7 +157,7 @@ sinc = op(
     domain=Domain(avoid=(0.0,)),
     composite=_sinc,
     vjp=lambda g, x, r: _sinc_gradient(g, x),
-    edges="none",
+    edges="cancels",
     oracle=each(
         lambda x: math.sin(math.pi * x) / (math.pi * x) if x else 1.0,
         lambda x: cmath.sin(math.pi * x) / (math.pi * x),
@@ -185,6 +184,13 @@ def _logit_gradient(g: Any, x: Any, eps: Any) -> Any:
     return ops.where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
 
 
+def _log_odds(x: float, eps: float | None) -> float:
+    """NaN outside of 0 to 1."""
+    if eps is not None and x == x:
+        x = min(max(x, eps), 1 - eps)
+    return math.inf if x == 1 else logarithm(math.log)(x / (1 - x))
+
+
 logit = op(
     "logit(input: Tensor, eps: float? = None) -> Tensor",
     family=REAL_FUNCTION,
@@ -193,8 +199,7 @@ logit = op(
     samples=lambda draw: [*unary(draw), sample(draw.array(5), 0.01), sample(draw.array(3, 4), eps=0.02)],
     composite=_logit,
     vjp=lambda g, x, r, eps: _logit_gradient(g, x, eps),
-    edges="none",
-    oracle=lambda x, eps=None: each(lambda v: math.log(v / (1 - v)))(x),
+    oracle=lambda x, eps=None: each(lambda v: _log_odds(v, eps))(x),
     tolerance="normalised",
     doc="log(x / (1 - x)), x clamped to [eps, 1 - eps] where eps is given.",
     example="tenora.logit(tenora.tensor([0.25, 0.5]))",
@@ -255,6 +260,14 @@ def _logaddexp_gradients(g: Any, a: Any, b: Any, r: Any) -> tuple[Any, Any]:
     return sum_to(g * ops.sigmoid(apart), a), sum_to(g * ops.sigmoid(-apart), b)
 
 
+def _log_of_sum(a: float, b: float, base: float = math.e) -> float:
+    """The exponent of a sum of two powers of a base, from theirs."""
+    if math.isnan(a) or math.isnan(b):
+        return math.nan
+    large, small = max(a, b), min(a, b)
+    return large if math.isinf(large) else large + math.log1p(base ** (small - large)) / math.log(base)
+
+
 def _logaddexp_complex(a: complex, b: complex) -> complex:
     """The argument of the term with the larger real part goes on counting turns, as in PyTorch."""
     large, small = (a, b) if a.real >= b.real else (b, a)
@@ -272,8 +285,7 @@ logaddexp = op(
         else ops.maximum(a, b) + ops.log1p(ops.exp(-ops.abs(_distance(a, b))))
     ),
     vjp=_logaddexp_gradients,
-    edges="positive",
-    oracle=each(lambda a, b: math.log(math.exp(a) + math.exp(b)), _logaddexp_complex),
+    oracle=each(_log_of_sum, _logaddexp_complex),
     doc="log(exp(input) + exp(other)) without overflow.",
     example="tenora.logaddexp(tenora.tensor([1.0]), tenora.tensor([2.0]))",
     method=True,
@@ -288,8 +300,7 @@ logaddexp2 = op(
         ops.maximum(a, b) + ops.log1p(ops.exp(ops.abs(_distance(a, b)) * -LOG_TWO)) * (1.0 / LOG_TWO)
     ),
     vjp=lambda g, a, b, r: _logaddexp2_gradients(g, a, b),
-    edges="positive",
-    oracle=each(lambda a, b: math.log2(2.0**a + 2.0**b)),
+    oracle=each(lambda a, b: _log_of_sum(a, b, 2.0)),
     doc="log2(2^input + 2^other) without overflow.",
     example="tenora.logaddexp2(tenora.tensor([1.0]), tenora.tensor([2.0]))",
     method=True,
@@ -322,8 +333,7 @@ xlogy = op(
     domain=POSITIVE,
     composite=_xlogy,
     vjp=lambda g, a, b, r: _xlogy_gradients(g, a, b),
-    edges="nonzero",
-    oracle=each(lambda a, b: a * math.log(b) if a else 0.0),
+    oracle=each(times_log(logarithm(math.log))),
     doc="input * log(other), 0 where input is 0 and other no NaN.",
     example="tenora.xlogy(tenora.tensor([0.0, 2.0]), tenora.tensor([0.0, 3.0]))",
     method=True,
@@ -361,14 +371,18 @@ float_power = op(
     out=True,
 )
 
+
+def _power_of_two(x: float) -> float:
+    return math.inf if x >= 1024 else 2.0**x
+
+
 ldexp = op(
     "ldexp(input: Tensor, other: Tensor) -> Tensor",
     family=BINARY_FUNCTION,
     samples=tensors,
     composite=lambda a, b: a * ops.pow(2.0, b),
     vjp=lambda g, a, b, r: (sum_to(g * conj(ops.pow(2.0, b)), a), sum_to(g * conj(r) * LOG_TWO, b)),
-    edges="finite",
-    oracle=each(lambda a, b: a * 2.0**b),
+    oracle=each(lambda a, b: a * _power_of_two(b)),
     doc="input * 2^other.",
     example="tenora.ldexp(tenora.tensor([1.0, 3.0]), tenora.tensor([2, 4]))",
     method=True,

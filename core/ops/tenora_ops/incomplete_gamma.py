@@ -126,7 +126,7 @@ def _fraction(a: Any, x: Any) -> Any:
     y, z = 1 - a, x - a + 2
     numerators, denominators = (ops.ones_like(x), x + 1), (x, z * x)
     found = numerators[1] / denominators[1]
-    going = ops.gt(found, 0)
+    settled, going = found, ops.gt(found, 0)  # what has converged once stays so, however long others take
     for step in range(1, STEPS):
         y, z = y + 1, z + 2
         upper = numerators[1] * z - numerators[0] * (y * float(step))
@@ -136,10 +136,11 @@ def _fraction(a: Any, x: Any) -> Any:
         denominators = (denominators[1] * scale, lower * scale)
         last, found = found, upper / lower
         if step % 8 == 7:
-            going = ops.gt(ops.abs(found - last), ops.abs(found) * EPSILON)
+            settled = ops.where(going, found, settled)
+            going = ops.logical_and(going, ops.gt(ops.abs(found - last), ops.abs(found) * EPSILON))
             if not bool(ops.any(going)):
                 break
-    return ops.where(going, math.nan, found)
+    return ops.where(going, math.nan, settled)
 
 
 def _excess(a: Any, x: Any) -> Any:

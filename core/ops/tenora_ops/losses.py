@@ -52,7 +52,8 @@ def _log(x: Any) -> Any:
 
 
 def _entropy_oracle(x: Any, y: Any) -> Any:
-    return -(y * np.log(x) + (1 - y) * np.log1p(-x))
+    with np.errstate(all="ignore"):
+        return -(y * np.maximum(np.log(x), -100) + (1 - y) * np.maximum(np.log1p(-x), -100))
 
 
 binary_entropy = op(
@@ -65,7 +66,7 @@ binary_entropy = op(
     composite=lambda x, y: (y - 1) * ops.maximum(ops.log1p(-x), -100.0) - y * _log(x),
     vjp=lambda g, x, y, r: _entropy_gradient(g, x, y),
     tolerance="transcendental",
-    edges="none",
+    edges="cancels",
     oracle=_entropy_oracle,
     doc="-(y log x + (1 - y) log(1 - x)), logarithms kept at -100 or more.",
     example="tenora.nn.functional.binary_cross_entropy(tenora.tensor([0.5]), tenora.tensor([1.0]))",
@@ -81,7 +82,7 @@ binary_cross_entropy = op(
     composite=lambda x, y, weight, reduction: reduce_loss(
         ops.binary_entropy(x, y) if weight is None else ops.binary_entropy(x, y) * weight, reduction
     ),
-    edges="none",
+    edges="cancels",
     oracle=lambda x, y, weight=None, reduction="mean": reduced_loss(
         _entropy_oracle(x, y) * (1 if weight is None else weight), reduction
     ),
@@ -103,8 +104,8 @@ def _logits(x: Any, y: Any, weight: Any, pos_weight: Any, reduction: str) -> Any
 def _logits_oracle(
     x: Any, y: Any, weight: Any = None, reduction: str = "mean", pos_weight: Any = None
 ) -> Any:
-    positive = 1 if pos_weight is None else pos_weight
-    losses = positive * y * np.logaddexp(0, -x) + (1 - y) * np.logaddexp(0, x)
+    weighed = 1 if pos_weight is None else (pos_weight - 1) * y + 1
+    losses = weighed * np.logaddexp(0, -x) + (1 - y) * x
     return reduced_loss(losses * (1 if weight is None else weight), reduction)
 
 
@@ -125,7 +126,7 @@ binary_cross_entropy_with_logits = op(
     dtype="loss_like_target",
     samples=_logits_samples,
     composite=_logits,
-    edges="positive",
+    edges="cancels",
     oracle=_logits_oracle,
     doc="Binary cross entropy of sigmoid(x), without overflow; pos_weight weighs the positive part.",
     example="tenora.nn.functional.binary_cross_entropy_with_logits(tenora.zeros(3), tenora.ones(3))",
@@ -156,9 +157,9 @@ kl_div = op(
     domain=Domain(0.1, 1.0),
     samples=_divergences,
     composite=_divergence,
-    edges="none",
+    edges="cancels",
     oracle=lambda x, y, reduction="mean", log_target=False: reduced_loss(
-        np.exp(y) * (y - x) if log_target else special.rel_entr(y, np.exp(x)), reduction
+        np.exp(y) * (y - x) if log_target else special.xlogy(y, y) - y * x, reduction
     ),
     tolerance="normalised",
     doc="target (log target - input) for log-probabilities input; target may be a logarithm too.",
@@ -271,7 +272,7 @@ gaussian_nll_loss = op(
     ],
     composite=_gaussian,
     vjp=_gaussian_gradient,
-    edges="finite",
+    edges="limited",
     oracle=_gaussian_oracle,
     tolerance="normalised",
     doc="(log var + (x - y)^2 / var) / 2, var kept at eps or more; full adds log(2 pi) / 2.",
@@ -290,10 +291,10 @@ hinge_embedding_loss = op(
         + ops.where(ops.ne(y, -1), x, 0),
         reduction,
     ),
-    edges="none",
+    edges="limited",
     labels=("target",),
     oracle=lambda x, y, margin=1.0, reduction="mean": reduced_loss(
-        np.where(y == 1, x, np.maximum(0, margin - x)), reduction
+        np.where(y != 1, np.maximum(0, margin - x), 0) + np.where(y != -1, x, 0), reduction
     ),
     doc="x where the target is 1, max(0, margin - x) where it is -1.",
     example="tenora.nn.functional.hinge_embedding_loss(tenora.ones(2), tenora.tensor([1.0, -1.0]))",
@@ -330,7 +331,7 @@ margin_ranking_loss = op(
     composite=lambda a, b, y, margin, reduction: reduce_loss(
         ops.clamp(y * (b - a) + margin, 0, None), reduction
     ),
-    edges="finite",
+    edges="limited",
     oracle=lambda a, b, y, margin=0.0, reduction="mean": reduced_loss(
         np.maximum(0, -y * (a - b) + margin), reduction
     ),

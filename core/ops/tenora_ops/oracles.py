@@ -46,9 +46,54 @@ def whole(rounding: Function) -> Function:
     return lambda x: x if math.isinf(x) else rounding(x)
 
 
-def logarithm(log: Function) -> Function:
-    """One of Python's logarithms; that of zero is minus infinity, which it refuses."""
-    return lambda x: -math.inf if x == 0 else log(x)
+def divided(real: Function, integral: Function) -> Function:
+    """A quotient, or what it leaves, of floats by one function and exactly of whole numbers by another."""
+
+    def apply(a: Any, b: Any) -> Any:
+        dtype = np.result_type(a, b)
+        if dtype.kind not in "iu":
+            return each(real)(a, b)
+        bits = 8 * dtype.itemsize
+        exact = np.frompyfunc(lambda x, y: integral(int(x), int(y)) % 2**bits, 2, 1)(a, b)
+        return np.asarray(exact, object).astype(f"u{dtype.itemsize}").astype(dtype)
+
+    return apply
+
+
+def quotient(x: float, y: float) -> float:
+    """IEEE's: of nothing by zero NaN, of anything else infinite."""
+    return x / y if y else x * math.copysign(math.inf, y)
+
+
+def logarithm(log: Function, pole: float = 0.0) -> Function:
+    """One of Python's logarithms; at its pole it is minus infinity, which it refuses."""
+    return lambda x: -math.inf if x == pole else log(x)
+
+
+#: math.log1p, minus infinity at -1.
+log1p = logarithm(math.log1p, -1.0)
+
+
+def stepped(function: Function) -> Function:
+    """A function of a float that turns so quickly that a whole number is told as float32 has it, which computes it."""
+    return lambda x: function(float(np.float32(x)) if isinstance(x, int) else x)
+
+
+def times_log(log: Function) -> Function:
+    """a log(b), 0 where a is 0 and b no NaN."""
+    return lambda a, b: 0.0 if a == 0 and b == b else a * log(b)
+
+
+def fading(function: Function, both: bool = True) -> Function:
+    """A function that vanishes at infinity, of either sign where `both`, which SciPy's loses."""
+
+    def oracle(x: Any) -> Any:
+        x = np.asarray(x, dtype=float)
+        return np.where(
+            np.isinf(x) & (both | (x > 0)), 0.0, function(np.where(np.isinf(x) & (x > 0), 1.0, x))
+        )
+
+    return oracle
 
 
 def dims_of(dim: Any, ndim: int) -> tuple[int, ...]:
@@ -88,6 +133,16 @@ def total(values: list[float]) -> float:
         return math.fsum(values)
     except (ValueError, OverflowError):
         return float(sum(values))
+
+
+def log_sum(values: list[float]) -> float:
+    """The logarithm of a sum of exponentials, from the largest."""
+    if any(map(math.isnan, values)):
+        return math.nan
+    largest = max(values)
+    return (
+        largest if math.isinf(largest) else largest + math.log(total([math.exp(v - largest) for v in values]))
+    )
 
 
 def exact_sum(row: Any) -> Any:

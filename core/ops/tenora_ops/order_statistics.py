@@ -165,6 +165,11 @@ def _no_ties(draw: Draw, *shape: int) -> Any:
     return draw.rng.permutation(int(np.prod(shape, dtype=int))).reshape(shape).astype(draw.array().dtype)
 
 
+def _sorted(values: list[Any]) -> list[Any]:
+    """Ascending, NaN last."""
+    return sorted(values, key=lambda v: (v != v, v))
+
+
 def _positions(choose: Any, x: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
     def place(row: Any) -> int:
         values, wanted = row.tolist(), choose(row)
@@ -236,9 +241,8 @@ kthvalue = op(
     family=RANK,
     samples=ranks,
     function=_kthvalue,
-    edges="numbers",
     oracle=lambda x, k, dim=-1, keepdim=False: _positions(
-        lambda row: sorted(row.tolist())[k - 1], x, dim, keepdim
+        lambda row: _sorted(row.tolist())[k - 1], x, dim, keepdim
     ),
     doc="The k-th smallest elements along a dim, and where they are.",
     example="tenora.kthvalue(tenora.tensor([3, 1, 2]), 2)",
@@ -252,9 +256,8 @@ msort = op(
     dtypes=ORDERED,
     samples=lambda draw: [sample(s.arguments[0]) for s in one_dim(draw)],
     composite=lambda x: ops.sort(x, 0)[0],
-    edges="numbers",
     oracle=lambda x: np.array(
-        sorted(x.tolist()) if x.ndim == 1 else np.sort(x, 0) if x.ndim else x, dtype=x.dtype
+        _sorted(x.tolist()) if x.ndim == 1 else np.sort(x, 0) if x.ndim else x, dtype=x.dtype
     ),
     doc="Sorted along the first dim.",
     example="tenora.msort(tenora.tensor([3, 1, 2]))",

@@ -13,7 +13,7 @@ from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, ROUNDING, UN
 from tenora_ops.formula import is_complex, is_number, ops, sum_to
 from tenora_ops.halves import HALVES, rounds_once
 from tenora_ops.lazy import np
-from tenora_ops.oracles import each, whole
+from tenora_ops.oracles import divided, each, quotient, whole
 from tenora_ops.record import op
 from tenora_ops.samples import (
     COMPLEX,
@@ -82,6 +82,21 @@ def _truncated(input: Any, other: Any, dtype: Any) -> Any:
     return ops.to(ops.trunc(ops.div(*wide)), dtype)
 
 
+def _cut(x: int, y: int) -> int:
+    """The quotient, rounded towards zero."""
+    found = builtins.abs(x) // builtins.abs(y)
+    return found if (x < 0) == (y < 0) else -found
+
+
+def _towards_zero(x: float) -> float:
+    """With the sign that x has, be it zero."""
+    return math.copysign(math.trunc(x), x) if math.isfinite(x) else x
+
+
+def _floored(a: Any, b: Any) -> Any:
+    return divided(lambda x, y: x // y if y else quotient(x, y), lambda x, y: x // y)(a, b)
+
+
 div_mode = op(
     "div_mode(input: Tensor | Scalar, other: Tensor | Scalar, *, rounding_mode: str?) -> Tensor",
     no_differences="steps have a gradient of zero",
@@ -98,11 +113,11 @@ div_mode = op(
         sample(draw.array(), draw.array(), rounding_mode="floor"),
     ],
     tolerance="exact",
-    edges="positive",
+    edges="nonzero",
     oracle=lambda a, b, rounding_mode: (
-        each(lambda x, y: math.trunc(x / y))(a, b)
+        divided(lambda x, y: _towards_zero(quotient(x, y)), _cut)(a, b)
         if rounding_mode == "trunc"
-        else each(lambda x, y: x // y)(a, b)
+        else _floored(a, b)
     ),
     doc="Quotient rounded towards zero ('trunc') or down ('floor').",
     example="tenora.div(tenora.tensor([7, -7]), 2, rounding_mode='trunc')",
@@ -143,8 +158,7 @@ sgn = op(
     domain=NONZERO,
     composite=lambda x: _direction(x) if is_complex(x) else ops.sign(x),
     tolerance="few_ulp",
-    edges="finite",
-    oracle=lambda x: np.where(x == 0, 0, x / np.where(x == 0, 1, np.abs(x))),
+    oracle=lambda x: x / np.where(x == 0, 1, np.abs(x)) if np.iscomplexobj(x) else (x > 0) * 1.0 - (x < 0),
     doc="x / |x|, 0 at 0: the sign, and its extension to complex numbers.",
     example="tenora.sgn(tenora.tensor([3.0, 0.0, -2.0]))",
     method=True,
@@ -198,9 +212,9 @@ floor_divide = op(
     domain=NONZERO,
     vjp=lambda g, a, b, r: (_zeros(a), _zeros(b)),
     tolerance="exact",
-    edges="positive",
+    edges="nonzero",
     gradient_samples=between_steps,
-    oracle=lambda a, b: each(lambda x, y: x // y)(a, b),
+    oracle=lambda a, b: _floored(a, b),
     doc="floor(input / other), Python's //.",
     example="tenora.floor_divide(tenora.tensor([7, -7]), 2)",
     method=True,
@@ -223,9 +237,9 @@ remainder = op(
     domain=NONZERO,
     vjp=lambda g, a, b, r: (sum_to(g, a), sum_to(-g * ops.floor_divide(a, b), b)),
     tolerance="few_ulp",
-    edges="positive",
+    edges="nonzero",
     gradient_samples=between_steps,
-    oracle=lambda a, b: each(lambda x, y: x % y)(a, b),
+    oracle=divided(lambda x, y: x % y, lambda x, y: x % y),
     doc="input - other * floor(input / other): Python's %, the sign of the divisor.",
     example="tenora.remainder(tenora.tensor([7, -7]), 3)",
     method=True,
@@ -317,7 +331,7 @@ round_decimals = op(
         sample(draw.array(2, 3, 2, 2, domain=Domain(-400.0, 400.0)), decimals=-2),
         sample(draw.array(1, 2, 1, 3, 2), decimals=3),
     ],
-    edges="finite",
+    edges="limited",
     oracle=lambda x, decimals: each(lambda value: builtins.round(float(value), decimals))(x),
     doc="The nearest number of so many decimals, halves to the even one; negative: of tens, hundreds, ...",
     example="tenora.round(tenora.tensor([3.14159, -2.71828]), decimals=2)",
@@ -354,10 +368,7 @@ clamp = op(
     composite=lambda x, low, high: _clamped(x, low, high),
     vjp=lambda g, x, low, high, r: _clamp_gradients(g, x, low, high),
     tolerance="exact",
-    edges="finite",
-    oracle=lambda x, low=None, high=None: np.minimum(
-        np.maximum(x, -np.inf if low is None else low), np.inf if high is None else high
-    ),
+    oracle=lambda x, low=None, high=None: np.clip(x, low, high),
     either_zero=True,
     doc="min(max(x, low), high); NaN stays.",
     example="tenora.clamp(tenora.tensor([-2.0, 0.5, 3.0]), -1, 1)",

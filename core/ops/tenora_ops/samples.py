@@ -30,8 +30,11 @@ ORDERED = BOOLEAN + INTEGERS + REALS
 #: Numbers at the edges of a dtype for which a record's oracle knows the answer, from most to fewest.
 EDGES = {
     "all": "zeros of either sign, subnormal, huge and infinite numbers, NaN, the ends of whole dtypes",
+    "limited": "all but finite numbers beyond the root of the largest, whose products overflow on the way to a result",
+    "cancels": "those of limited, each result judged by the largest of its operands, as terms of that size cancel",
+    "ordinary": "zeros, infinities, NaN and what lies between 1e-5 and 20, of either sign",
     "numbers": "all but NaN, which the oracle loses",
-    "nonzero": "all but zero, by which whole numbers are not divided",
+    "nonzero": "all but the zero of whole dtypes, by which they are not divided",
     "finite": "zeros and what lies between 1e-5 and 20, of either sign",
     "positive": "what lies between 1e-5 and 20",
     "none": "the record's own samples alone, in their shapes",

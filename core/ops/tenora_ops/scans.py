@@ -17,7 +17,7 @@ from tenora_ops.families import COMPOSITE, ORDERED_NUMBERS
 from tenora_ops.formula import conj, ops
 from tenora_ops.halves import HALVES, rounds_once
 from tenora_ops.lazy import np
-from tenora_ops.oracles import along
+from tenora_ops.oracles import along, log_sum
 from tenora_ops.record import Family, op
 from tenora_ops.reduce import SCAN, _reverse_scan
 from tenora_ops.samples import (
@@ -234,11 +234,8 @@ logcumsumexp = op(
     dtypes=REALS,
     function=rounds_once(_logcumsumexp),
     tolerance="normalised",
-    edges="finite",
     oracle=lambda x, dim: along(
-        lambda row: np.array(
-            [math.log(math.fsum(map(math.exp, row[: i + 1].tolist()))) for i in range(len(row))]
-        ),
+        lambda row: np.array([log_sum(row[: i + 1].tolist()) for i in range(len(row))]),
         x,
         dim,
     ),

@@ -82,6 +82,13 @@ TOLERANCES = _make(
         "use, and cancellation bounded by the largest element.",
     ),
     Tolerance(
+        "four_ulp",
+        4.0,
+        0.0,
+        "Numbers that every backend draws alike: a logarithm's root, 1, and the sine of an exact part of a turn, 2, "
+        "each of its own size however small, and a product.",
+    ),
+    Tolerance(
         "transcendental",
         8.0,
         2.0,

@@ -6,10 +6,10 @@ import cmath
 import math
 from typing import Any
 
-from tenora_ops import complex_branches
+from tenora_ops import complex_branches, oracles
 from tenora_ops.families import BINARY_FUNCTION, COMPLEX_FUNCTION_INPUTS, UNARY_FUNCTION
 from tenora_ops.formula import conj, is_complex, ops, sum_to
-from tenora_ops.oracles import each, logarithm
+from tenora_ops.oracles import each, logarithm, stepped
 from tenora_ops.record import op
 from tenora_ops.samples import (
     POSITIVE,
@@ -100,8 +100,7 @@ log1p = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: complex_branches.log1p(x) if is_complex(x) else _log1p(x),
     vjp=lambda g, x, r: g / conj(x + 1),
-    edges="positive",
-    oracle=each(math.log1p, lambda z: cmath.log(1 + z)),
+    oracle=each(oracles.log1p, lambda z: cmath.log(1 + z)),
     doc="log(1 + x), accurate near 0.",
     example="tenora.log1p(tenora.tensor([0.0, 1e-9]))",
     method=True,
@@ -152,8 +151,7 @@ sin = op(
     family=UNARY_FUNCTION,
     dtypes=COMPLEX_FUNCTION_INPUTS,
     vjp=lambda g, x, r: g * conj(ops.cos(x)),
-    edges="finite",
-    oracle=each(math.sin, cmath.sin),
+    oracle=each(stepped(math.sin), cmath.sin),
     doc="Sine of an angle in radians.",
     example="tenora.sin(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -166,8 +164,7 @@ cos = op(
     family=UNARY_FUNCTION,
     dtypes=COMPLEX_FUNCTION_INPUTS,
     vjp=lambda g, x, r: -g * conj(ops.sin(x)),
-    edges="finite",
-    oracle=each(math.cos, cmath.cos),
+    oracle=each(stepped(math.cos), cmath.cos),
     doc="Cosine of an angle in radians.",
     example="tenora.cos(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -182,8 +179,7 @@ tan = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: complex_branches.tan(x) if is_complex(x) else ops.sin(x) / ops.cos(x),
     vjp=lambda g, x, r: g * conj(r * r + 1),
-    edges="finite",
-    oracle=each(math.tan, cmath.tan),
+    oracle=each(stepped(math.tan), cmath.tan),
     doc="Tangent of an angle in radians.",
     example="tenora.tan(tenora.tensor([0.0, 1.0]))",
     method=True,
@@ -197,8 +193,7 @@ sinh = op(
     dtypes=COMPLEX_FUNCTION_INPUTS,
     composite=lambda x: complex_branches.sinh(x) if is_complex(x) else (ops.expm1(x) - ops.expm1(-x)) * 0.5,
     vjp=lambda g, x, r: g * conj(ops.cosh(x)),
-    edges="finite",
-    oracle=each(math.sinh, cmath.sinh),
+    oracle=each(lambda x: x * math.inf if abs(x) > 711 else math.sinh(x), cmath.sinh),
     doc="Hyperbolic sine, (e^x - e^-x) / 2.",
     example="tenora.sinh(tenora.tensor([0.0, 1.0]))",
     method=True,

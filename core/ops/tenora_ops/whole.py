@@ -13,9 +13,9 @@ from tenora_ops.families import BINARY, COMPOSITE, ORDERED_NUMBERS, UNARY
 from tenora_ops.formula import is_complex, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.limits import finfo
-from tenora_ops.oracles import each
+from tenora_ops.oracles import divided, each
 from tenora_ops.record import Family, op
-from tenora_ops.rounding import between_steps
+from tenora_ops.rounding import _cut, between_steps
 from tenora_ops.samples import (
     ALL,
     COMPLEX,
@@ -92,6 +92,14 @@ gcd = op(
     inplace=True,
     out=True,
 )
+
+
+def _least(a: Any, b: Any) -> Any:
+    """The product wraps, as machine integers do, before its sign is dropped."""
+    wrapped = _whole(lambda x, y, bits: x // math.gcd(x, y) * y if x and y else 0)(a, b)
+    return np.where(wrapped < 0, 0 - wrapped, wrapped)
+
+
 lcm = op(
     "lcm(input: Tensor, other: Tensor) -> Tensor",
     family=INTEGRAL,
@@ -101,8 +109,7 @@ lcm = op(
     domain=Domain(-9.0, 9.0),
     function=_lcm,
     differentiable=False,
-    edges="finite",
-    oracle=_whole(lambda a, b, bits: math.lcm(a, b)),
+    oracle=_least,
     doc="Least common multiple, |input / gcd * other|; 0 where either is 0.",
     example="tenora.lcm(tenora.tensor([4, 6]), tenora.tensor([6, 8]))",
     method=True,
@@ -168,10 +175,12 @@ bitwise_right_shift = op(
 
 # ---- remainders and extremes ----
 def _fmod(a: Any, b: Any) -> Any:
-    """Python's remainder by the divisor that has the dividend's sign."""
+    """Python's remainder by the divisor that has the dividend's sign; all is left by one that has no opposite."""
     b = spread(b, a)
     opposite = ops.ne(ops.lt(a, 0), ops.lt(b, 0))
-    return ops.remainder(a, ops.where(opposite, ops.zeros_like(b) - b, b))
+    turned = ops.where(opposite, ops.zeros_like(b) - b, b)
+    lowest = ops.logical_and(ops.logical_and(opposite, ops.eq(turned, b)), ops.ne(b, 0))
+    return ops.where(lowest, a, ops.remainder(a, turned))
 
 
 def apart(draw: Draw) -> Iterable[Sample]:
@@ -191,9 +200,9 @@ fmod = op(
     samples=lambda draw: [*tensors(draw), sample(draw.array(2, 3), 2)],
     composite=_fmod,
     vjp=lambda g, a, b, r: (sum_to(g, a), sum_to(-g * ops.trunc(a / b), b)),
-    edges="positive",
+    edges="nonzero",
     gradient_samples=between_steps,
-    oracle=lambda a, b: each(math.fmod)(a, b).astype(np.result_type(a, b) if a.dtype.kind in "iu" else float),
+    oracle=lambda a, b: divided(math.fmod, lambda x, y: x - y * _cut(x, y))(a, b),
     tolerance="few_ulp",
     doc="input - other * trunc(input / other): C's %, the sign of the dividend.",
     example="tenora.fmod(tenora.tensor([7, -7]), 3)",
@@ -306,7 +315,7 @@ rsub = op(
     ],
     composite=lambda a, b, alpha: ops.sub_alpha(b, a, alpha=alpha),
     tolerance="few_ulp",
-    edges="finite",
+    edges="limited",
     oracle=lambda a, b, alpha=1: np.subtract(b, np.multiply(a, alpha)),
     doc="other - alpha * input.",
     example="tenora.rsub(tenora.tensor([1, 2]), 3)",
@@ -418,7 +427,7 @@ CLOSENESS = "rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False"
 isclose = op(
     f"isclose(input: Tensor, other: Tensor, {CLOSENESS}) -> Tensor",
     family=BINARY,
-    edges="finite",
+    edges="ordinary",
     dtype="closeness",
     dtypes=ORDERED,
     domain=Domain(-2.0, 2.0),

@@ -64,7 +64,9 @@ struct FloorDivide {
             return T(a / b - (a % b != 0 && (a < 0) != (b < 0)));
         } else {
             if (b == 0) return a / b;
-            const T quotient = (a - Remainder{}(a, b)) / b, low = std::floor(quotient);
+            const T rest = std::fmod(a, b);  // of an infinite divisor, of the other sign too, a itself
+            const T quotient = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0));
+            const T low = std::floor(quotient);
             if (quotient == 0) return std::copysign(T(0), a / b);
             return quotient - low > T(0.5) ? low + 1 : low;
         }
