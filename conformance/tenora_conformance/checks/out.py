@@ -88,9 +88,8 @@ def _filled(
     outcome: Outcome,
 ) -> float:
     call = prepare(record, sample, LAYOUTS["contiguous"], subject)
-    single = (
-        kind == "wider" and len(wanted) == 1 and "dtype" not in sample.options and record.dtype not in SUMMED
-    )
+    bound = record.exact_target or record.dtype in SUMMED or "dtype" in sample.options
+    single = kind == "wider" and len(wanted) == 1 and not bound
     dtypes = [target_dtype(name, "wider", subject) if single else name for _, name in wanted]
     layout = LAYOUTS["strided" if kind == "strided" else "contiguous"]
     shapes = [(0,) if kind == "empty" else array.shape for array, _ in wanted]
