@@ -106,6 +106,25 @@ def test_a_leaf_keeps_its_window_unless_nothing_is_recorded() -> None:
     assert tuple(x.shape) == (3, 2) and x.requires_grad
 
 
+LEAF_WRITES: dict[str, Callable[[Any], Any]] = {
+    "an item": lambda x: x.__setitem__(0, 1.0),
+    "through a view": lambda x: x[0].mul_(2),
+    "through a view of all": lambda x: x.view(-1).add_(1),
+    "itself": lambda x: x.add_(1),
+}
+
+
+@pytest.mark.parametrize("write", LEAF_WRITES)
+@pytest.mark.parametrize("lib", LIBRARIES, ids=lambda lib: lib.__name__)
+def test_a_leaf_made_of_a_view_is_not_written_while_gradients_are_recorded(lib: Any, write: str) -> None:
+    x = leaf(lib)  # of reshape: its base wants no gradient
+    with pytest.raises(RuntimeError, match="leaf Variable"):
+        LEAF_WRITES[write](x)
+    assert x.is_leaf
+    x.sum().backward()
+    np.testing.assert_array_equal(x.grad.numpy(), np.ones((2, 3)))
+
+
 PARTS: dict[str, Callable[[Any], Any]] = {
     "split": lambda y: y.split(1),
     "split into lengths": lambda y: y.split([1, 1]),
