@@ -18,6 +18,8 @@ from tenora_ops.samples import POSITIVE, REALS, Domain, Draw, Sample, sample, un
 from tenora_ops.special import NO_QUOTIENT, _bessel, _erfc, _normal_quantile, _scaled_erfc, in_double_1
 
 ROOT_HALF = math.sqrt(0.5)
+#: Of the incomplete gamma functions: small, and on both sides of parameters beyond Stirling's bound.
+PARAMETERS, PLACES = (0.25, 30, 30, 240, 240), (0.0625, 17, 45, 160, 340)
 
 
 def _incomplete(input: Any, other: Any, upper: bool) -> Any:
@@ -56,6 +58,12 @@ def _density(a: Any, x: Any) -> Any:
     return ops.to(ops.where(large, weight(many, place) * (many / place), plain), dtype)
 
 
+def _regimes(draw: Draw) -> list[Sample]:
+    """Both of moderate size; then some for each way to compute, where PyTorch's has digits enough to compare."""
+    a, x = (np.array(v, np.float64).astype(draw.dtype) for v in (PARAMETERS, PLACES))
+    return [*tensors(draw), sample(a, x)]
+
+
 def _share(a: float, x: float, upper: bool) -> float:
     """SciPy's, but where a is so small, or so much larger than x, that it loses the limit."""
     if 0 < a < 1e-290 and 0 < x < math.inf:
@@ -69,7 +77,7 @@ igamma = op(
     "igamma(input: Tensor, other: Tensor) -> Tensor",
     family=REAL_BINARY_FUNCTION,
     domain=Domain(0.2, 9.0),
-    samples=tensors,
+    samples=_regimes,
     function=lambda input, other: _incomplete(input, other, False),
     vjp=lambda g, a, x, r: (None, sum_to(g * _density(a, x), x)),
     dynamic_vjp=True,
@@ -87,7 +95,7 @@ igammac = op(
     "igammac(input: Tensor, other: Tensor) -> Tensor",
     family=REAL_BINARY_FUNCTION,
     domain=Domain(0.2, 9.0),
-    samples=tensors,
+    samples=_regimes,
     function=lambda input, other: _incomplete(input, other, True),
     vjp=lambda g, a, x, r: (None, sum_to(-g * _density(a, x), x)),
     dynamic_vjp=True,
