@@ -36,6 +36,8 @@ class Broken:
     manifest: str = MANIFEST
     lie: int | None = None
     """That of its library; None where it has none."""
+    source: Path = LIAR
+    """What its library is compiled from."""
     options: tuple[str, ...] = ()
     """More options for the compiler."""
     needs: str = ""
@@ -61,7 +63,7 @@ def compile_library(broken: Broken, home: Path) -> None:
         (home / "needed.c").write_text("int needed(void) { return 0; }\n")
         _run([*shared, str(home / "needed.c"), "-o", str(needed)])
         linked = ["-Wl,--no-as-needed", f"-L{home}", f"-l{broken.needs}"]
-    _run([*shared, *options, str(LIAR), "-o", str(home / LIBRARY), *linked])
+    _run([*shared, *options, str(broken.source), "-o", str(home / LIBRARY), *linked])
     if broken.needs:
         needed.unlink()
 

@@ -9,8 +9,9 @@ from zoo_kernel_cases import CLAIMS, WRONG
 from zoo_loading_cases import LOADING
 from zoo_memory_cases import MEMORY
 from zoo_process_cases import PROCESS
+from zoo_stream_cases import STREAMS
 
-ZOO: tuple[Broken, ...] = (*LOADING, *CLAIMS, *WRONG, *MEMORY, *PROCESS)
+ZOO: tuple[Broken, ...] = (*LOADING, *CLAIMS, *WRONG, *MEMORY, *STREAMS, *PROCESS)
 README = Path(__file__).resolve().with_name("README.md")
 _ROW = re.compile(r"^\| `(\w+)` \| (.+) \| (.+) \|$", re.MULTILINE)
 _NAMED = re.compile(r"code (\d), (?:not loaded: (.+)|([A-Z]+) `(\S+)`: (.+)|everything passes)")

@@ -66,6 +66,13 @@ np.add(a, b, out=out)"""
         manifest=MANIFEST + 'capabilities = ["float32", "bool"]\n',
     ),
     Broken(
+        "modest",
+        COPY,
+        ops=("@claims",),
+        level="L2",
+        manifest=MANIFEST + 'capabilities = ["float32", "int64", "bool"]\n',
+    ),
+    Broken(
         "stand_in",
         WITHOUT.format(instead="pass", first="import tenora; tenora.fallback('allow').__enter__()"),
     ),
@@ -80,6 +87,7 @@ with tenora.use_backend("reference"):
 WRONG = (
     Broken("wrong_dtype", add("return np.add(a, b).astype(np.complex128)")),
     Broken("wrong_shape", add("return np.add(a, b)[np.newaxis]")),
+    Broken("rebinds", add("out = np.add(a, b)")),
     Broken("raises", add("raise LookupError('lost the operand')")),
     Broken(
         "ignores_strides",
