@@ -170,8 +170,8 @@ void check_view(std::string_view op, Tensor* self) {
                    ", expected a view of this mode. Make the view and the in-place call both inside the " +
                    mode + " block (not tracked) or both outside (tracked).");
     }
-    // The base itself may want no gradient: `x = a.reshape(3, 4).requires_grad_()` makes a leaf of a view, and
-    // a write through it, or through a view of it, would take the leaf its caller holds from under him.
+    // The base itself may want no gradient: `x = a.reshape(3, 4).requires_grad_()` makes a leaf of a view,
+    // and a write through it, or through a view of it, would take the leaf its caller holds from under him.
     if (tracked(self) && is_leaf(e.base.get()))
         refuse(op, "leaf",
                "a view of a leaf Variable that requires grad is being used in an in-place operation: got "
