@@ -24,11 +24,6 @@ def along(function: Callable[..., Tensor]) -> Kernel:
     return kernel
 
 
-def gelu(input: Tensor, *, out: Tensor, approximate: str) -> None:
-    """x times the normal distribution's probability below x."""
-    out.copy_(functional.gelu(input, approximate=approximate))
-
-
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None, *, out: Tensor) -> None:
     """input weight^T + bias"""
     out.copy_(multiplied(functional.linear, input, weight, bias))
@@ -134,7 +129,6 @@ def convolution_weight(function: Callable[..., Tensor], n: int) -> Kernel:
 KERNELS: Table = {
     "softmax": (along(torch.softmax), FLOATS),
     "log_softmax": (along(torch.log_softmax), FLOATS),
-    "gelu": (gelu, FLOATS),
     "linear": (linear, INEXACT),
     "standardise": (standardise, FLOATS),
     "batch_norm_eval": (batch_norm_eval, FLOATS),

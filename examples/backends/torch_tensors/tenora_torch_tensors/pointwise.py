@@ -5,6 +5,7 @@ A kernel fills `out`; operands broadcast as PyTorch's do, and have been converte
 
 from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -42,6 +43,27 @@ def division(function: Callable[..., Tensor]) -> Kernel:
             out.copy_(function(input.to(torch.int64), other.to(torch.int64)))
         else:
             function(input, other, out=out)
+
+    return kernel
+
+
+def float_rest(function: np.ufunc, input: Tensor, other: Tensor) -> Tensor:
+    """A remainder of floats by NumPy: PyTorch divides first, and a quotient beyond the range makes NaN of the rest."""
+    kind = torch.float32 if input.dtype == torch.bfloat16 else input.dtype
+    with np.errstate(all="ignore"):
+        rest = function(input.to(kind).numpy(), other.to(kind).numpy())
+    return torch.from_numpy(np.asarray(rest))
+
+
+def remainder(whole: Callable[..., Tensor], function: np.ufunc) -> Kernel:
+    """A kernel for what a division leaves: of integers by PyTorch, of floats by NumPy."""
+    of_integers = division(whole)
+
+    def kernel(input: Tensor, other: Tensor, *, out: Tensor) -> None:
+        if out.is_floating_point():
+            out.copy_(float_rest(function, input, other))
+        else:
+            of_integers(input, other, out=out)
 
     return kernel
 
@@ -84,8 +106,8 @@ _KERNELS: Table = {
     "sub": (plain(torch.sub), NUMBERS),
     "div": (plain(torch.div), INEXACT),
     "floor_divide": (division(torch.floor_divide), (*INTS, "uint32", *FLOATS)),
-    "remainder": (division(torch.remainder), INTS + FLOATS),
-    "fmod": (division(torch.fmod), INTS + FLOATS),
+    "remainder": (remainder(torch.remainder, np.remainder), INTS + FLOATS),
+    "fmod": (remainder(torch.fmod, np.fmod), INTS + FLOATS),
     "pow": (plain(torch.pow), NUMBERS),
     "erf": (erf, FLOATS),
     "where": (where, BOOL),
