@@ -117,7 +117,7 @@ _SAME_NAMES = {
     EVERY: "add mul eq ne logical_not logical_and logical_or logical_xor",
     REALS: "maximum minimum lt le gt ge",
     INEXACT: "exp log sqrt sin cos tanh square reciprocal",
-    FLOATS: "tan asin acos atan sinh cosh asinh acosh atanh exp2 expm1 log2 log10 log1p sigmoid rsqrt "
+    FLOATS: "tan asin acos atan sinh cosh asinh acosh atanh exp2 expm1 log2 log10 sigmoid rsqrt "
     "atan2 copysign hypot",
     BOOL + INTS: "bitwise_not bitwise_and bitwise_or bitwise_xor",
     INTS: "bitwise_left_shift bitwise_right_shift",
