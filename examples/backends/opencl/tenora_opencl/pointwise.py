@@ -88,7 +88,8 @@ REAL floor_rest(REAL a, REAL b) {
 }
 REAL floor_quotient(REAL a, REAL b) {
     if (b == 0) return a / b;
-    const REAL quotient = (a - floor_rest(a, b)) / b, low = floor(quotient);
+    const REAL rest = fmod(a, b);  // of an infinite divisor, of either sign, a itself
+    const REAL quotient = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0)), low = floor(quotient);
     if (quotient == 0) return copysign((REAL)0, a / b);
     return quotient - low > (REAL)0.5 ? low + 1 : low;
 }
