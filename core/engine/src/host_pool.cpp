@@ -323,17 +323,29 @@ int64_t live_total(Count kind) {
     return total;
 }
 
+namespace {
+
+int64_t cached_bytes(const ThreadState& state) {
+    int64_t bytes = 0;
+    for (unsigned c = 0; c < kClasses; ++c) bytes += int64_t(state.lists[c].count() * class_bytes(c));
+    return bytes;
+}
+
+}  // namespace
+
 int64_t note_host_peak() {
     Pool& p = pool();
     int64_t live = host_large_live.load(std::memory_order_relaxed) +
                    p.outstanding.load(std::memory_order_relaxed) +
                    p.plain_bytes.load(std::memory_order_relaxed);
     int64_t peak = p.peak.load(std::memory_order_relaxed);
-    if (live <= peak) return peak;  // even with every cached block counted
-    if (ThreadState* state = thread_state) {
-        for (unsigned c = 0; c < kClasses; ++c) {
-            live -= int64_t(state->lists[c].count() * class_bytes(c));
-        }
+    // Without the lock first: mostly the peak stands even if all that other threads have cached lived.
+    if (live <= peak) return peak;
+    if (ThreadState* own = thread_state)
+        if (live - cached_bytes(*own) <= peak) return peak;
+    {
+        std::lock_guard lock(p.registry);
+        for (ThreadState* t = p.threads; t; t = t->next) live -= cached_bytes(*t);
     }
     while (live > peak && !p.peak.compare_exchange_weak(peak, live, std::memory_order_relaxed)) {
     }

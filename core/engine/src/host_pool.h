@@ -139,7 +139,7 @@ PoolStats pool_stats();
 void pool_trim();  // this thread's lists, then every arena that is wholly free
 
 // The peak of live bytes: large blocks exactly, small ones as sampled when a thread visits the shared lists
-// or takes a large block (what other threads hold in their lists counts as live then).
+// or takes a large block.
 extern std::atomic<int64_t> host_large_live;
 int64_t note_host_peak();  // samples; returns the peak so far
 void reset_host_peak();

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <barrier>
 #include <cstring>
+#include <future>
 #include <random>
 #include <set>
 #include <thread>
@@ -82,6 +83,26 @@ TEST(statistics_add_up) {
     StorageRef big = allocate(50 << 20, kHost);
     big = StorageRef();
     CHECK(host().stats().live_bytes_peak >= 50 << 20);
+}
+
+TEST(what_another_thread_has_cached_is_no_peak) {
+    std::promise<void> cached, seen;
+    std::thread other([&] {
+        {
+            StorageRef a = allocate(20000, kHost), b = allocate(30000, kHost), c = allocate(40000, kHost);
+        }
+        cached.set_value();
+        seen.get_future().wait();
+    });
+    cached.get_future().wait();
+    host().reset_peaks();
+    AllocatorStats now = host().stats();
+    StorageRef large = allocate(1 << 20, kHost);
+    AllocatorStats more = host().stats();
+    seen.set_value();
+    other.join();
+    CHECK_EQ(now.live_bytes_peak, now.live_bytes);
+    CHECK_EQ(more.live_bytes_peak, more.live_bytes);
 }
 
 TEST(freed_memory_is_used_again) {
