@@ -94,6 +94,19 @@ static uint64_t signed_pow(int64_t a, int64_t b) {
     return a == 1 || (a == -1 && b % 2 == 0) ? 1 : a == -1 ? UINT64_MAX : 0;
 }
 
+/* What is chosen is moved as it is: `input` where the condition holds, `other` elsewhere. */
+static int32_t where(const tnr_call* call) {
+    const size_t bytes = (size_t)bytes_of(call->out[0]);
+    walk lines;
+    for (bool more = walk_call(&lines, call); more; more = walk_next(&lines))
+        for (int64_t i = 0; i < lines.length; i++) {
+            const int chosen = *(const bool*)(lines.at[0] + i * lines.step[0]) ? 1 : 2;
+            memmove(lines.at[3] + i * lines.step[3], lines.at[chosen] + i * lines.step[chosen], bytes);
+        }
+    return TNR_OK;
+}
+KERNEL(where, where, TNR_MASK(TNR_BOOL), TNR_KERNEL_INPLACE, NULL)
+
 /* clang-format off */
 EACH_NUMBER(WIDE1, neg, -a)                           POINTWISE(neg, EACH_NUMBER)
 EACH_WHOLE(OWN1, abs, a > 0 ? (uint64_t)a : 0 - (uint64_t)a)
@@ -157,17 +170,3 @@ EACH_WHOLE(WIDE1, bitwise_not, ~a)                    POINTWISE(bitwise_not, EAC
 EACH_BITS(WIDE2, bitwise_and, a & b)                  POINTWISE(bitwise_and, EACH_BITS)
 EACH_BITS(WIDE2, bitwise_or, a | b)                   POINTWISE(bitwise_or, EACH_BITS)
 EACH_BITS(WIDE2, bitwise_xor, a ^ b)                  POINTWISE(bitwise_xor, EACH_BITS)
-    /* clang-format on */
-
-    /* What is chosen is moved as it is: `input` where the condition holds, `other` elsewhere. */
-    static int32_t where(const tnr_call* call) {
-    const size_t bytes = (size_t)bytes_of(call->out[0]);
-    walk lines;
-    for (bool more = walk_call(&lines, call); more; more = walk_next(&lines))
-        for (int64_t i = 0; i < lines.length; i++) {
-            const int chosen = *(const bool*)(lines.at[0] + i * lines.step[0]) ? 1 : 2;
-            memmove(lines.at[3] + i * lines.step[3], lines.at[chosen] + i * lines.step[chosen], bytes);
-        }
-    return TNR_OK;
-}
-KERNEL(where, where, TNR_MASK(TNR_BOOL), TNR_KERNEL_INPLACE, NULL)
