@@ -16,10 +16,10 @@ LEAST, EQUIVALENT = 0.97, 0.02
 #: The head of the page.
 ABOUT = (
     "How many seeded faults of tenora's own sources the conformance suite finds: each drawn mutant is a change of",
-    "one place in the reference backend, in the formulas of op records, in the engine or in the simulated device,",
-    "and the suite has to fail where it passes without. Written by `make mutants`; the operators are",
-    "`conformance/mutants/operators.toml`, the verdicts `verdicts.jsonl` and what is known of survivors",
-    "`equivalents.toml` beside it.",
+    "one place in the reference backend, in the formulas of op records, in the engine's rules (shape, dtype, window",
+    "of results) or in the simulated device, and the suite has to fail where it passes without. Written by",
+    "`make mutants`; the operators are `conformance/mutants/operators.toml`, the verdicts `verdicts.jsonl` and what",
+    "is known of survivors `equivalents.toml` beside it.",
     "",
     "A mutant meets the cases of the ops that it is a part of, then those that enter the mutated function or run a",
     "kernel of such an op, then a thin rest: the first cases of each op and check. A case that is left out can only",
@@ -46,7 +46,7 @@ class Rate:
 
     @property
     def share(self) -> float:
-        return self.killed / self.of if self.of else 1.0
+        return self.killed / self.of if self.of else 0.0
 
     @property
     def met(self) -> bool:
@@ -121,7 +121,8 @@ def _table(
     for name in sorted(found):
         this = rate(found[name], known)
         models = f"{told[name]} | " if told else ""
-        body.append(f"| {name} | {models}{this.killed} | {this.of} | {this.share:.0%} |")
+        share = f"{this.share:.0%}" if this.of else "–"
+        body.append(f"| {name} | {models}{this.killed} | {this.of} | {share} |")
     return [*heading, *body, ""]
 
 
