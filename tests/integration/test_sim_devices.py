@@ -22,6 +22,17 @@ def test_gradients_go_back_to_the_device_that_a_tensor_came_from() -> None:
         assert leaf.grad is not None and leaf.grad.tolist() == [2.0, 2.0]
 
 
+def test_type_as_goes_to_the_device_of_the_other() -> None:
+    with simulated():
+        here = tenora.tensor([1.0, 2.0], requires_grad=True)
+        there = here.type_as(tenora.zeros(1, dtype=tenora.float64, device="sim"))
+        assert str(there.device) == "sim:0" and there.dtype is tenora.float64
+        there.sum().backward()
+        assert here.grad is not None and here.grad.device.type == "cpu" and here.grad.tolist() == [1.0, 1.0]
+        back = there.detach().type_as(here)
+        assert back.device.type == "cpu" and back.dtype is tenora.float32 and back.tolist() == [1.0, 2.0]
+
+
 def test_a_number_of_the_host_gets_its_gradient_there() -> None:
     with simulated():
         number = tenora.tensor(3.0, requires_grad=True)

@@ -106,13 +106,13 @@ def cpu(self: Tensor) -> Tensor:
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self.to(other.dtype)`.
+    """`self` with the dtype and on the device of `other`.
 
     >>> import tenora
     >>> tenora.ones(2).type_as(tenora.tensor([1])).dtype
     tenora.int64
     """
-    return to(self, other.dtype)
+    return to(self, device=other.device, dtype=other.dtype)
 
 
 def is_floating_point(self: Tensor) -> bool:
