@@ -93,6 +93,15 @@ CALLS: dict[str, Call] = {
     ),
     "histogram in a range of one": lambda m: m.histogram(m.tensor([1.0, 2.0, 3.0]), 4, range=(2.0, 2.0)),
     "histogram of NaN in a range of one": lambda m: m.histogram(m.tensor([1.0, NAN]), 2, range=(1.0, 1.0)),
+    "histogram between edges of which the last is below the first": lambda m: m.histogram(
+        m.tensor([1.0, 2.0, 3.0]), m.tensor([3.0, 1.0, 2.0])
+    ),
+    "histogram between edges out of order": lambda m: m.histogram(
+        m.tensor([0.5, 1.0, 2.0, NAN]), m.tensor([0.0, 1.0, 3.0, 2.0])
+    ),
+    "histogramdd between edges of which the last is below the first": lambda m: m.histogramdd(
+        m.tensor([[1.0], [2.0], [3.0]]), bins=[m.tensor([3.0, 1.0, 2.0])]
+    )[0],
     "searchsorted of a float among ints": lambda m: m.searchsorted(m.tensor([1, 2, 3]), 2.5),
     "searchsorted of floats among ints": lambda m: m.searchsorted(m.tensor([1, 2, 3]), m.tensor([2.5, 0.5])),
     "searchsorted of ints among floats": lambda m: m.searchsorted(m.tensor([1.0, 2.5]), m.tensor([2, 3])),

@@ -114,6 +114,18 @@ def _need_weight(op: str, weight: Any, given: tuple[int, ...], wanted: tuple[int
         )
 
 
+def _bins_of(edges: Any, x: Any) -> tuple[Any, Any]:
+    """The bin of each number, and whether it has one: whether it lies between the first edge and the last.
+
+    Edges out of order are searched as they are, as in PyTorch: if the first is above the last, nothing is counted.
+    """
+    last = edges.shape[0] - 1
+    places = _search(edges, x, True) - 1
+    places = ops.where(ops.eq(places, last), last - 1, places)
+    between = ops.logical_and(ops.ge(x, ops.select(edges, 0, 0)), ops.le(x, ops.select(edges, 0, last)))
+    return places, ops.logical_and(between, ops.ge(places, 0))
+
+
 def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     flat = ops.reshape(input.detach(), (-1,))
     if isinstance(bins, int):
@@ -143,9 +155,7 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
     given = () if weight is None else (weight.numel(),)
     _need_weight("histogram", weight, given, (flat.numel(),), input.dtype)
     last = edges.shape[0] - 1
-    places = _search(edges, flat, True) - 1
-    places = ops.where(ops.eq(flat, ops.select(edges, 0, last)), last - 1, places)
-    inside = ops.logical_and(ops.ge(places, 0), ops.lt(places, last))
+    places, inside = _bins_of(edges, flat)
     weights = ops.full_like(flat, 1) if weight is None else ops.reshape(weight, (-1,))
     counts = _totals(places, inside, weights, last)
     if density:
@@ -223,9 +233,8 @@ def _histogramdd(
     inside = ops.full_like(place, dims > 0, dtype=_engine.bool)  # points without coordinates are nowhere
     for column, edge in zip(columns, edges, strict=True):
         last = edge.shape[0] - 1
-        here = ops.sub(_search(edge, column, True), 1)
-        here = ops.where(ops.eq(column, ops.select(edge, 0, last)), last - 1, here)
-        inside = ops.logical_and(inside, ops.logical_and(ops.ge(here, 0), ops.lt(here, last)))
+        here, between = _bins_of(edge, column)
+        inside = ops.logical_and(inside, between)
         place = place * last + here
     shape = [edge.shape[0] - 1 for edge in edges]
     weights = ops.full((rows.shape[0],), 1, dtype=input.dtype, device=input.device)
