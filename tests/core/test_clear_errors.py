@@ -112,11 +112,11 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         RuntimeError,
         r"\[linalg.lstsq\]",
     ),
-    "vander of a number": (lambda: api.vander(f()), RuntimeError, r"\[linalg.vander\] rank of x: got 0"),
+    "vander of a number": (lambda: api.vander(f()), RuntimeError, r"\[vander\] rank of x: got 0"),
     "vander of columns without end": (
         lambda: api.vander(f(0), N=2**63 - 1),
         RuntimeError,
-        r"\[linalg.vander\] N: got 9223372036854775807, expected at most",
+        r"\[vander\] N: got 9223372036854775807, expected at most",
     ),
     "tensorsolve along dims that are not there": (
         lambda: api.linalg.tensorsolve(f(), f(3), [2, -1]),
@@ -141,7 +141,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "histogram by a number as a tensor": (
         lambda: api.histogram(f(3), f()),
         RuntimeError,
-        r"\[histogram\] bins: got a tensor of shape \(\)",
+        r"\[histogram\] bins: got edges of shape \(\)",
     ),
     "histogramdd of a number": (
         lambda: api.histogramdd(f(), [2]),
