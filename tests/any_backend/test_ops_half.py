@@ -113,5 +113,6 @@ WITHOUT_FLOATS = {
     "searchsorted",
     "bucketize",
     "isin",
+    "isclose",
     "multinomial",
 }

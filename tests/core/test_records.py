@@ -204,6 +204,10 @@ def test_schema_parts() -> None:
         ({"view": True, "composite": lambda x: x}, "more than one implementation"),
         ({"shape_only": ("other",)}, "expected names of tensor parameters"),
         ({"dynamic_vjp": True}, "got no vjp formula"),
+        (
+            {"dtype": "", "shape": "", "function": lambda x: x, "vjp": lambda g, x, r: g},
+            "whose parts are recorded",
+        ),
     ],
 )
 def test_registration_errors(fields: dict[str, object], words: str) -> None:

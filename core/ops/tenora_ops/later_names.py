@@ -202,6 +202,7 @@ FAMILIES: dict[str, tuple[dict[str, bool | None], tuple[str, ...], tuple[str, ..
                   'linalg_matrix_rank_by': False,
                   'linalg_matrix_rank_tol_by': False,
                   'linalg_pinv': True,
+                  'linalg_pinv_within': True,
                   'linalg_pinv_by': False,
                   'linalg_pinv_rcond': False,
                   'pinverse': False,

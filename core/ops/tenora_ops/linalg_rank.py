@@ -215,17 +215,66 @@ linalg_pinv = op(
 )
 
 
+def _within_shape(operands: Operands, attributes: Operands) -> Any:
+    *batch, rows, columns = tuple(operands[0][0])
+    tolerances = [tuple(shape) for shape, _ in operands[1:]]
+    try:
+        return (*np.broadcast_shapes(tuple(batch), *tolerances), columns, rows)
+    except ValueError:
+        raise refuse(
+            "linalg.pinv",
+            "atol and rtol do not fit the matrices",
+            f"shapes {' and '.join(map(str, tolerances))} beside a batch of {tuple(batch)}",
+            "shapes that broadcast",
+            "Reshape the tolerances.",
+        ) from None
+
+
+linalg_pinv_within = op(
+    "linalg_pinv_within(A: Tensor, atol: Tensor, rtol: Tensor, hermitian: bool = False) -> Tensor",
+    family=FACTOR,
+    dtype=lambda operands, attributes: operands[0][1],
+    shape=_within_shape,
+    function=_pinv,
+    vjp=lambda g, a, atol, rtol, r: (ops.sum_to(_pinv_gradient(g, a, r), a), None, None),
+    samples=lambda draw: [
+        sample(spread(draw, *shape), _small(draw)[:2].reshape(first), _small(draw)[2:].reshape(second))
+        for shape, first, second in (
+            *(
+                ((3, 3), (2,), (2,)),
+                ((2, 2, 3), (2,), (2,)),
+                ((3, 2), (2, 1), (2,)),
+                ((1, 3, 2), (2,), (2, 1)),
+            ),
+            *(((2, 1, 2, 2), (2,), (2,)), ((0, 2), (2,), (2,))),
+        )
+    ],
+    gradient_samples=lambda draw: [
+        sample(spread(draw, *shape), _small(draw)[:2], _small(draw)[2:]) for shape in ((3, 3), (2, 2, 3))
+    ],
+    oracle=lambda x, atol, rtol: _pinv_oracle(x, atol, rtol),
+    doc="The pseudo-inverse; singular values up to max(atol, rtol times the largest), of their matrix, are zero.",
+    example="tenora.linalg.pinv(tenora.ones(2, 3), atol=tenora.tensor(0.5), rtol=tenora.tensor(0.0))",
+    public="",
+    display="linalg.pinv",
+)
+
+
 def _pinv_by(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     check_matrix("linalg.pinv", A.shape, square=hermitian)
     check_dtype("linalg.pinv", A.dtype)
     _need_tolerances("linalg.pinv", atol=atol, rtol=rtol)
     if not A.numel():
         atol = rtol = 0.0
-    return _pinv(A, atol, rtol, hermitian)
+    if rtol is None:
+        rtol = _relative(linalg_steps.epsilon(A.dtype) * max(A.shape[-2:]), atol)
 
+    def tensor(tolerance: Any) -> Any:
+        if isinstance(tolerance, Tensor):
+            return tolerance
+        return ops.full((), tolerance or 0.0, dtype=linalg_steps.real_dtype(A.dtype), device=A.device)
 
-def _pinv_by_gradient(g: Any, a: Any, r: Any) -> Any:
-    return ops.sum_to(_pinv_gradient(g, a, r), a)
+    return ops.linalg_pinv_within(A, tensor(atol), tensor(rtol), hermitian)
 
 
 linalg_pinv_by = op(
@@ -233,7 +282,6 @@ linalg_pinv_by = op(
     "hermitian: bool = False) -> Tensor",
     family=PARTS,
     function=_pinv_by,
-    vjp=lambda g, a, atol, rtol, r: (_pinv_by_gradient(g, a, r), None, None),
     samples=lambda draw: [
         sample(spread(draw, 3, 3), atol=_small(draw)[1:2].reshape(())),
         sample(spread(draw, 4, 2, 3), atol=_small(draw)),

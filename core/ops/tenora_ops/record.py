@@ -353,6 +353,11 @@ def _validate_formulas(entry: Record) -> None:
         _validate_formula(entry, "vjp", entry.vjp, gradients + operands + entry.schema.results)
     if entry.composite is not None:
         _validate_formula(entry, "composite", entry.composite, operands)
+    if entry.vjp is not None and entry.kind == "function" and not entry.overridable:
+        raise RecordError(
+            f"[{entry.name}] vjp: got a formula for a function without rules, whose parts are recorded, expected none: "
+            "it would never be used. Give the record a dtype and a shape rule, or leave the formula out."
+        )
     if entry.dynamic_vjp and entry.vjp is None:
         raise RecordError(f"[{entry.name}] dynamic_vjp: got no vjp formula, expected one. Write it.")
     unknown = [name for name in entry.no_gradient if name not in {p.name for p in entry.schema.operands}]
