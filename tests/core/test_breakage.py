@@ -198,7 +198,7 @@ def test_use_backend_left_by_who_did_not_enter() -> None:
 @pytest.mark.parametrize(
     ("op", "mistake"),
     [
-        ("index", lambda: tenora.ones(3)[tenora.tensor([5])]),
+        ("getitem", lambda: tenora.ones(3)[tenora.tensor([5])]),
         ("gather", lambda: tenora.gather(tenora.ones(3), 0, tenora.tensor([5]))),
         ("index_select", lambda: tenora.index_select(tenora.ones(3), 0, tenora.tensor([5]))),
         ("embedding", lambda: functional.embedding(tenora.tensor([5]), tenora.ones(2, 3))),

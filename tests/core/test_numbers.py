@@ -51,15 +51,15 @@ CALLS: dict[str, Any] = {
     "tensor of 70 bits": lambda: tenora.tensor(2**70),
     "full": lambda: tenora.full((1,), 300, dtype=tenora.uint8),
     "fill": lambda: tenora.zeros(1, dtype=tenora.int8).fill_(-129),
-    "copy": lambda: operator.setitem(tenora.zeros(2, dtype=tenora.int16), 0, 40000),
+    "setitem": lambda: operator.setitem(tenora.zeros(2, dtype=tenora.int16), 0, 40000),
     "add": lambda: tenora.zeros(1) + 2**70,
     "radd": lambda: -(2**70) + tenora.zeros(1),
     "mul": lambda: tenora.zeros(1).mul_(2**64),
     "add to int64": lambda: tenora.zeros(1, dtype=tenora.int64) + 2**63,
     "sum": lambda: tenora.zeros(1).sum(2**70),
     "reshape": lambda: tenora.zeros(1).reshape(2**70),
-    "index": lambda: tenora.zeros(1)[2**70],
-    "index of two": lambda: tenora.zeros(1, 1)[0, 2**70],
+    "getitem": lambda: tenora.zeros(1)[2**70],
+    "getitem of two": lambda: tenora.zeros(1, 1)[0, 2**70],
 }
 
 

@@ -310,6 +310,7 @@ def close(ours: Any, theirs: Any) -> None:
 @pytest.mark.parametrize("named", NAMED)
 def test_parametrizations_train_as_in_torch(named: str, shape: str, backend: str) -> None:
     rows, columns = SHAPES[shape]
+    torch.manual_seed(0)  # the layer's start: some make the third step ill-conditioned
     theirs, ours = (NAMED[named](f, f.nn.Linear(columns, rows).double()) for f in (torch, tenora))
     assert list(ours.state_dict()) == list(theirs.state_dict())
     ours.load_state_dict({k: tenora.tensor(v.numpy().copy()) for k, v in theirs.state_dict().items()})

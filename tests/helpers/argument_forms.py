@@ -43,6 +43,11 @@ def deficient(draw: Draw, n: int) -> Any:
     return (q * values @ q.conj().T).astype(draw.array().dtype)
 
 
+def tolerance(draw: Draw) -> Any:
+    """A tensor of one number, between the large singular values of `deficient` and the small."""
+    return np.full((), 0.01, draw.array(1).real.dtype)
+
+
 def norms(*arguments: Any) -> Forms:
     """The same norm of a matrix, accumulated in a wider dtype."""
 
@@ -153,6 +158,10 @@ FORMS: dict[str, Forms] = {
         sample(regular(draw, 4, 3), atol=0.001),
         sample(regular(draw, 4, 3), atol=0.0, rtol=0.001),
     ],
+    "linalg_matrix_rank_by": lambda draw: [sample(deficient(draw, 4), atol=tolerance(draw), hermitian=True)],
+    "linalg_matrix_rank_tol_by": lambda draw: [sample(deficient(draw, 4), tolerance(draw), True)],
+    "linalg_pinv_by": lambda draw: [sample(symmetric(draw, 3), atol=tolerance(draw), hermitian=True)],
+    "linalg_pinv_rcond": lambda draw: [sample(symmetric(draw, 3), 0.001, True)],
     "pinverse": lambda draw: [sample(regular(draw, 4, 3), 0.001)],
     "linalg_lstsq": lambda draw: [
         sample(regular(draw, 4, 3), draw.array(4, 2), 0.001, driver="gelsd"),
@@ -194,6 +203,7 @@ HINTS: dict[tuple[str, str], Any] = {
 NO_PIVOTS = "PyTorch's CPU has none: test_argument_forms.py, test_factors_without_pivots"
 ONE_FORM = "the frontend's function of this name turns it into the other record"
 SAID: dict[tuple[str, str], str] = {
+    ("linalg_pinv_within", "hermitian"): "no public op; that of linalg_pinv_by calls it",
     ("scaled_dot_product_attention", "dropout_p"): "test_random.py: what is dropped",
     ("svd", "some"): "test_linalg_torch.py: factors have a free phase",
     ("svd", "compute_uv"): "test_linalg_torch.py: factors have a free phase",
