@@ -71,7 +71,8 @@ static int64_t signed_remainder(int64_t a, int64_t b) {
 
 static double real_floor_divide(double a, double b) {
     if (b == 0) return a / b;
-    const double quotient = (a - real_remainder(a, b)) / b, low = floor(quotient);
+    const double rest = fmod(a, b); /* of an infinite divisor, of the other sign too, a itself */
+    const double quotient = (a - rest) / b - (rest != 0 && (rest < 0) != (b < 0)), low = floor(quotient);
     if (quotient == 0) return copysign(0, a / b);
     return quotient - low > 0.5 ? low + 1 : low;
 }
