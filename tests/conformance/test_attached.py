@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import re
 import tomllib
 from pathlib import Path
 
@@ -73,7 +74,8 @@ def test_the_table_of_coverage_is_of_the_attached_reports() -> None:
     for name, path in ATTACHED.items():
         for kind, entry in attestation.read(path).items():
             row = next(line for line in text.splitlines() if line.startswith(f"| {name} |"))
-            assert f"| {kind} | {entry.level} | {entry.opset} | {entry.date} |" in row, ADVICE
+            told = rf"\| {kind}(:0)? \| {entry.level} \| {re.escape(entry.opset)} \| {entry.date} \|"
+            assert re.search(told, row), ADVICE
 
 
 def test_a_backend_is_renewed_when_its_report_is_stale(
