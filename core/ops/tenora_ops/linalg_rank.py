@@ -13,6 +13,7 @@ from typing import Any
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_ops import linalg_steps
+from tenora_ops.checks import broadcast_shape
 from tenora_ops.formula import conj, is_complex, ops
 from tenora_ops.lazy import decompositions, np
 from tenora_ops.linalg_rules import (
@@ -217,17 +218,8 @@ linalg_pinv = op(
 
 def _within_shape(operands: Operands, attributes: Operands) -> Any:
     *batch, rows, columns = tuple(operands[0][0])
-    tolerances = [tuple(shape) for shape, _ in operands[1:]]
-    try:
-        return (*np.broadcast_shapes(tuple(batch), *tolerances), columns, rows)
-    except ValueError:
-        raise refuse(
-            "linalg.pinv",
-            "atol and rtol do not fit the matrices",
-            f"shapes {' and '.join(map(str, tolerances))} beside a batch of {tuple(batch)}",
-            "shapes that broadcast",
-            "Reshape the tolerances.",
-        ) from None
+    stack = broadcast_shape("linalg.pinv", [batch, *(tuple(shape) for shape, _ in operands[1:])])
+    return (*stack, columns, rows)
 
 
 linalg_pinv_within = op(
