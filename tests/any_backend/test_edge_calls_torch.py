@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import call_cases
 import pytest
-import torch
-
-import tenora
+from call_cases import Call
 
 pytestmark = pytest.mark.oracle
 
 NAN, INF = math.nan, math.inf
-Call = Callable[[Any], Any]
 
 
 def _scores(m: Any) -> Any:
@@ -138,25 +135,7 @@ CALLS: dict[str, Call] = {
 }
 
 
-def answer(m: Any, name: str) -> Any:
-    try:
-        found = CALLS[name](m)
-    except (RuntimeError, ValueError, TypeError, IndexError) as error:
-        return error
-    parts = found if isinstance(found, tuple | list) else (found,)
-    return [(str(t.dtype).split(".")[-1], tuple(t.shape), t.tolist()) for t in parts]
-
-
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", CALLS)
 def test_as_pytorch(name: str) -> None:
-    theirs, mine = answer(torch, name), answer(tenora, name)
-    if isinstance(theirs, Exception):
-        assert isinstance(mine, type(theirs)), (theirs, mine)
-        return
-    assert not isinstance(mine, Exception), mine
-    for a, b in zip(mine, theirs, strict=True):
-        assert a[:2] == b[:2]
-        torch.testing.assert_close(
-            torch.tensor(a[2]), torch.tensor(b[2]), equal_nan=True, rtol=1e-5, atol=1e-6
-        )
+    call_cases.agree(CALLS[name], atol=1e-6)

@@ -126,6 +126,21 @@ def _bins_of(edges: Any, x: Any) -> tuple[Any, Any]:
     return places, ops.logical_and(between, ops.ge(places, 0))
 
 
+def _edges_of(op: str, x: Any, bins: Any, bounds: Any) -> Any:
+    """The edges of one dim: given, or `bins` equal parts of its bounds."""
+    if isinstance(bins, Tensor):
+        return bins
+    if not isinstance(bins, int):
+        raise errors.ArgumentTypeError(
+            f"[{op}] bins: got {bins!r}, expected a whole number of bins or a tensor of edges. Pass one."
+        )
+    low, high = bounds or (0.0, 0.0)
+    if bounds and low == high:
+        low, high = low - 0.5, high + 0.5
+    low, high = _range(op, x, low, high, room=0.5 if x.numel() else 0.0)
+    return ops.to(ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=x.device), x.dtype)
+
+
 def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     flat = ops.reshape(input.detach(), (-1,))
     if isinstance(bins, int):
@@ -137,20 +152,12 @@ def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, 
             raise errors.OperationError(
                 f"[histogram] bins: got {bins}, expected 1 or more. Ask for one bin or more."
             )
-        if range is not None and range[0] == range[1]:
-            range = (range[0] - 0.5, range[1] + 0.5)
-        lowest, highest = range or (0.0, 0.0)
-        low, high = _range("histogram", flat, lowest, highest, room=0.5 if flat.numel() else 0.0)
-        edges = ops.to(
-            ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=input.device), input.dtype
+    elif range is not None:
+        raise errors.ArgumentTypeError(
+            f"[histogram] range does not fit: got {range} with edges as bins, expected a number of bins. "
+            "Leave it out."
         )
-    else:
-        if range is not None:
-            raise errors.ArgumentTypeError(
-                f"[histogram] range does not fit: got {range} with edges as bins, expected a number of bins. "
-                "Leave it out."
-            )
-        edges = bins
+    edges = _edges_of("histogram", flat, bins, range)
     _need_edges("histogram", edges, input.dtype)
     given = () if weight is None else (weight.numel(),)
     _need_weight("histogram", weight, given, (flat.numel(),), input.dtype)
@@ -195,17 +202,6 @@ histogram = op(
 )
 
 
-def _edges_of(x: Any, bins: Any, bounds: Any) -> Any:
-    """The edges of one dim: given, or `bins` equal parts of its bounds."""
-    if isinstance(bins, Tensor):
-        return bins
-    low, high = bounds or (0.0, 0.0)
-    if bounds and low == high:
-        low, high = low - 0.5, high + 0.5
-    low, high = _range("histogramdd", x, low, high, room=0.5 if x.numel() else 0.0)
-    return ops.to(ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=x.device), x.dtype)
-
-
 def _histogramdd(
     input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False
 ) -> tuple[Any, Any]:
@@ -224,7 +220,7 @@ def _histogramdd(
             " Pass one number or tensor per dim."
         )
     bounds = [range[2 * d : 2 * d + 2] if range else None for d in builtins.range(dims)]
-    edges = [_edges_of(c, b, r) for c, b, r in zip(columns, each_bins, bounds, strict=True)]
+    edges = [_edges_of("histogramdd", c, b, r) for c, b, r in zip(columns, each_bins, bounds, strict=True)]
     for edge in edges:
         _need_edges("histogramdd", edge, input.dtype)
     given = () if weight is None else tuple(weight.shape)
