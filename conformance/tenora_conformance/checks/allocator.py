@@ -68,6 +68,12 @@ def _same(what: str, got: int, expected: int) -> None:
         raise Failed(f"{what}: got {got}, expected {expected}")
 
 
+def _back(when: str, after: Mapping[str, int], before: Mapping[str, int]) -> None:
+    """What lived after `when` is what lived before."""
+    for name in ("live_bytes", "live_blocks"):
+        _same(f"{name} after {when}", after[name], before[name])
+
+
 def _between(what: str, got: int, least: int, most: int) -> None:
     if not least <= got <= most:
         raise Failed(f"{what}: got {got}, expected {least} to {most}")
@@ -91,8 +97,7 @@ def _current(subject: Subject, dtype: str, outcome: Outcome) -> None:
         _between("live bytes of views beside their tensor", beside, 0, PARTS)
         del x, views
         after = books.now()
-        for name in ("live_bytes", "live_blocks"):
-            _same(f"{name} after a tensor of {nbytes} bytes went", after[name], before[name])
+        _back(f"a tensor of {nbytes} bytes went", after, before)
 
 
 def _peak(subject: Subject, dtype: str, outcome: Outcome) -> None:
@@ -173,8 +178,7 @@ def _fragments(subject: Subject, dtype: str, outcome: Outcome) -> None:
     del x
     live.clear()
     after = books.clean()
-    for name in ("live_bytes", "live_blocks"):
-        _same(f"{name} after all tensors went", after[name], before[name])
+    _back("all tensors went", after, before)
     _between(
         "reserved bytes after all tensors went and the cache was emptied",
         after["reserved_bytes"],
@@ -204,8 +208,7 @@ def _across_streams(subject: Subject, dtype: str, outcome: Outcome) -> None:
             expect(y, 2 * number, f"round {number}: read from memory that three streams use")
         del y, results
     after = books.now()
-    for name in ("live_bytes", "live_blocks"):
-        _same(f"{name} after tensors of several streams went", after[name], before[name])
+    _back("tensors of several streams went", after, before)
 
 
 def _recovery(subject: Subject, dtype: str, outcome: Outcome) -> None:
