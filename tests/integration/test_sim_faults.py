@@ -36,6 +36,25 @@ def test_a_host_access_dies_by_name() -> None:
     assert done.stdout == ""
 
 
+def test_a_forked_child_goes_backward() -> None:
+    """The thread that runs the device's nodes stays with the parent; the child waited for it for ever."""
+    program = (
+        "import os, tenora\n"
+        "tenora.set_default_backend('sim', device='sim')\n"
+        "def slope():\n"
+        "    x = tenora.ones(3, device='sim', requires_grad=True)\n"
+        "    (x * x).sum().backward()\n"
+        "    return x.grad.tolist()\n"
+        "slope()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    os._exit(0 if slope() == [2.0] * 3 else 1)\n"
+        "print(os.waitpid(child, 0)[1], slope())\n"
+    )
+    done = run(program)
+    assert done.stdout == "0 [2.0, 2.0, 2.0]\n", done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("policy", sim_device.POLICIES)
 def test_what_a_kernel_finds_is_told_by_the_next_wait_and_once(policy: str) -> None:
     with simulated(policy):

@@ -2,7 +2,11 @@
 //   - Its queue holds (task, node) pairs, latest sequence first. It never holds the GIL when it waits.
 //   - A backward started inside a worker (by a hook) runs nodes of
 //     that device in the same thread: it cannot wait for itself.
-//   - Workers live as long as the process; errors travel in the task.
+//   - Workers live as long as the process; errors travel in the task. A fork leaves them behind: the child
+//   starts its
+//     own.
+
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +14,7 @@
 #include <utility>
 
 #include "backward.h"
+#include "fork_locks.h"
 #include "tenora/stream.h"
 
 namespace tenora {
@@ -87,11 +92,22 @@ class Worker {
     std::vector<Item> queue_;
 };
 
-std::mutex workers_lock;
+struct Workers {
+    std::mutex lock;
+    std::map<int, Worker*> of;  // by device
+    pid_t process = getpid();
+
+    Workers() { protect_at_fork(lock, ForkOrder::Workers); }
+};
+
 Worker& worker(Device device) {
-    static auto* workers = new std::map<int, Worker*>();  // by device; never destroyed
-    std::lock_guard guard(workers_lock);
-    Worker*& w = (*workers)[device.space << 8 | device.index];
+    static Workers& all = *new Workers;
+    std::lock_guard guard(all.lock);
+    if (pid_t here = getpid(); here != all.process) {  // those of the parent are no threads of this process
+        all.of.clear();
+        all.process = here;
+    }
+    Worker*& w = all.of[device.space << 8 | device.index];
     if (!w) w = new Worker(device);
     return *w;
 }

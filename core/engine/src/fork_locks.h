@@ -7,7 +7,7 @@
 
 namespace tenora {
 
-enum class ForkOrder : int { Segments, Deferred, Classes, Arenas, Registry, Ring, Spaces };
+enum class ForkOrder : int { Workers, Segments, Deferred, Classes, Arenas, Registry, Ring, Spaces };
 void protect_at_fork(std::mutex& mutex, ForkOrder order);
 
 }  // namespace tenora
