@@ -99,7 +99,6 @@ def test_differences_are_derivatives() -> None:
     record = tenora_ops.record("mul")
     a, b = np.array([1.5, -2.0]), np.array([0.5, 3.0])
     asked = question(record, Sample((a, b)), "seed")
-    assert asked is not None
     (u,) = asked.cotangents
     for found, wanted in zip(differences.gradient(asked), (u * b, u * a), strict=True):
         np.testing.assert_allclose(found, wanted, rtol=1e-10)
@@ -123,3 +122,27 @@ def test_most_differentiable_records_are_asked() -> None:
     }
     left = {r.name for r in tenora_ops.records() if r.differentiable and not r.no_differences} - asked
     assert len(asked) > 500 and left == set()
+
+
+def test_every_case_asks_something() -> None:
+    for record in tenora_ops.records():
+        for case in gradients.cases_of(record.name):
+            sample = gradients.samples(record, case.dtype)[int(case.number)]
+            assert question(record, sample, case.id).outputs
+    with pytest.raises(ValueError, match=r"\[argmax\] sample: got 1 tensors and 0 results"):
+        question(tenora_ops.record("argmax"), Sample((np.ones(3),)), "seed")
+
+
+def test_a_gradient_of_an_empty_result_of_another_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    record = tenora_ops.record("exp")
+    id = next(
+        case.id
+        for case in gradients.cases_of("exp")
+        if case.dtype == "float32"
+        and case.sample.endswith("gradient")
+        and not gradients.size(gradients.samples(record, "float32")[int(case.number)])
+    )
+    planted.passes("gradients", id)
+    grad = tenora.autograd.grad
+    monkeypatch.setattr(tenora.autograd, "grad", lambda *a, **k: [g.sum() for g in grad(*a, **k)])
+    planted.fails("gradients", id, "gradient of operand 0: got tenora.float32(), expected tenora.float32(0,")

@@ -95,20 +95,24 @@ class Question:
         )
 
 
-def question(record: Record, sample: Sample, seed: str) -> Question | None:
-    """None for a sample without a tensor, or a result, that has a gradient."""
+def question(record: Record, sample: Sample, seed: str) -> Question:
+    """What is asked of a sample. An empty result asks too: its gradient is zeros in the shape of each tensor.
+
+    Raises: ValueError for a sample without a tensor, or a result, that has a gradient.
+    """
     slots = list(slots_of(record, sample))
-    if not slots:
-        return None
     found = answer(record, sample)
     whole = found if isinstance(found, tuple | list) else (found,)
     outputs = [
         i
         for i, r in enumerate(whole)
-        if i not in record.not_differentiable and np.asarray(r).dtype.kind in "fc" and np.size(r)
+        if i not in record.not_differentiable and np.asarray(r).dtype.kind in "fc"
     ]
-    if not outputs:
-        return None
+    if not slots or not outputs:
+        raise ValueError(
+            f"[{record.shown}] sample: got {len(slots)} tensors and {len(outputs)} results that have a gradient,"
+            " expected one of each at least. Leave it out of the record's gradient_samples."
+        )
     rng = np.random.default_rng(zlib.crc32(seed.encode()))
     return Question(record, sample, slots, [random_like(np.asarray(whole[i]), rng) for i in outputs], outputs)
 
