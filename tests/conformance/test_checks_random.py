@@ -36,6 +36,11 @@ def half_of_the_bits(*, seed: Any, offset: Any, out: Any, **_: Any) -> None:
     [
         ("rand/float32/contiguous/0:drawn", another_seed, "bit by bit"),
         ("rand/float32/contiguous/0:again", seed_ignored, "other numbers a second time"),
+        (
+            "rand/float32/contiguous/0:again",
+            offset_ignored,
+            "numbers from offset 11 on: got those of offset 0",
+        ),
         ("randn/float32/contiguous/0:drawn", another_seed, "elements are wrong"),
         ("@random/uint32/-/0:words", offset_ignored, "word 0 of seed 9"),
         ("@random/float32/-/rand:law", half_of_the_bits, "mean and variance"),

@@ -68,6 +68,8 @@ def _division(subject: Subject, dtype: str, outcome: Outcome) -> None:
     for function in (tenora.floor_divide, tenora.remainder):
         try:
             fetched(function(a, b))
+        except tenora.NotSupportedError:
+            raise
         except (RuntimeError, ZeroDivisionError):
             _works(subject)
         else:

@@ -1,6 +1,7 @@
 """L4: processes. Forked and spawned children compute or say why not; the interpreter ends cleanly whatever is alive.
 
-Every script is a program of its own: it must end with exit code 0 and write nothing to stderr.
+Every script is a program of its own: it must end with exit code 0 and write nothing to stderr. Its event log stays with
+it, so that it sees itself to whose kernels ran.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ START = """
 import tenora
 tenora.set_default_backend(NAME)
 def compute():
-    x = tenora.arange(12.0, device=DEVICE).reshape(3, 4).requires_grad_(True)
-    (x @ x.t()).sum().backward()
+    with tenora.profiler.profile() as recorded:
+        x = tenora.arange(12.0, device=DEVICE).reshape(3, 4).requires_grad_(True)
+        (x @ x.t()).sum().backward()
+    ran = {event["backend"] for event in recorded.events if event["kind"] == "kernel"}
+    assert ran == {NAME}, f"kernels of {sorted(ran)} ran, expected those of {NAME} only"
     return x.grad.sum().item()
 """
 #: The sum of 2 * column sums over three rows: what `compute` answers.
@@ -42,6 +46,7 @@ compute()
 children = [subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
 for child in children:
     print(child.communicate(timeout=100)[0].strip())
+    assert child.returncode == 0, f"a child ended with exit code {child.returncode}"
 """
 SHUTDOWN = {
     "live_tensors": """
@@ -78,6 +83,7 @@ print(compute())
 x = tenora.ones(3, device=DEVICE, requires_grad=True)
 x.register_hook(lambda g: sys.exit(0))
 (x * 2).sum().backward()
+raise AssertionError("backward went on after sys.exit in a hook")
 """,
 }
 

@@ -2,7 +2,7 @@
 
 - `drawn`: what a seed gives is bit-identical to the oracle's where the record says exact (bits, uniform numbers,
   whole numbers, permutations), and within its class where stated formulas follow (normal, exponential, ...).
-- `again`: the same seed gives the same numbers a second time, from a generator that has moved on in between.
+- `again`: the same seed gives the same numbers a second time, and others from a later offset on.
 - `@random`: thousands of words, at offsets that carry into the counter's second word; laws, with fixed seeds.
 """
 
@@ -29,6 +29,8 @@ from tenora_ops.samples import Seed
 
 SCRIPTS = "@random"
 COUNT = 20_000
+#: Another offset to draw from, and how many different numbers a draw must hold for it to show.
+LATER, TELLING = 11, 4
 Draws = Callable[[Subject, Any], Any]
 
 
@@ -95,7 +97,7 @@ def _drawn(record: Record, case: Case, subject: Subject, outcome: Outcome) -> No
 def _again(record: Record, case: Case, subject: Subject, outcome: Outcome) -> None:
     sample = samples_of(case.op, case.dtype)[int(case.number)]
     found = []
-    for offset in (0, 0, 10):
+    for offset in (0, 0, LATER):
         call = prepare(record, sample, LAYOUTS[case.layout], subject)
         call.options["generator"].set_offset(offset)
         with watch(subject, outcome):
@@ -104,6 +106,10 @@ def _again(record: Record, case: Case, subject: Subject, outcome: Outcome) -> No
             raise Failed("a draw takes nothing from its generator")
     if found[0].tobytes() != found[1].tobytes():
         raise Failed("the same seed gave other numbers a second time")
+    if len(set(found[0].ravel().tolist())) >= TELLING and found[0].tobytes() == found[2].tobytes():
+        raise Failed(
+            f"numbers from offset {LATER} on: got those of offset 0, {shown(found[0])}, expected others"
+        )
 
 
 #: Seed, offset in blocks of four words, number of words.

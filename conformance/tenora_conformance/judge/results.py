@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+import tenora
 from tenora_conformance.judge.calls import answer
 from tenora_conformance.judge.compare import judge, result_dtype
 from tenora_conformance.model import Failed
@@ -65,9 +66,12 @@ def told(error: Exception) -> str:
 
 
 def refused(call: Any, what: str) -> None:
-    """Raises: Failed where a call is not refused by a RuntimeError or TypeError of tenora's."""
+    """Raises: Failed where a call is not refused by a RuntimeError or TypeError of tenora's; NotSupportedError, for a
+    backend that cannot compute a thing has not found it wrong."""
     try:
         call()
+    except tenora.NotSupportedError:
+        raise
     except (RuntimeError, TypeError) as error:
         if not getattr(error, "code", None):
             raise Failed(f"{what}: got {told(error)}, expected an error with a code") from error
