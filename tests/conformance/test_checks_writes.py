@@ -9,10 +9,11 @@ import numpy as np
 import planted_cases as planted
 import pytest
 
+import tenora
 import tenora_ops
 from tenora_conformance.checks import errors, inplace, out, views
 from tenora_conformance.judge.calls import samples_of
-from tenora_conformance.judge.results import answers, castable, coarser, judge_written
+from tenora_conformance.judge.results import answers, castable, coarser, judge_written, refused
 from tenora_conformance.model import Failed
 from tenora_ops.samples import Sample
 from tenora_reference import index, movement, pointwise
@@ -124,6 +125,22 @@ def test_only_a_refusal_with_code_and_op_will_do() -> None:
     for call, words in ((bare, "code None"), (lambda: 3, "expected a refusal")):
         with pytest.raises(Failed, match=words):
             errors.expect(record, call, "dim")
+
+
+def test_what_a_backend_cannot_do_is_no_refusal_of_what_is_wrong() -> None:
+    record = tenora_ops.record("floor_divide")
+
+    def unable() -> None:
+        raise tenora.NotSupportedError(
+            "[floor_divide] no kernel for complex64", code="not_supported", op="floor_divide"
+        )
+
+    for kind in ("zero", "index", "shapes", "device"):
+        with pytest.raises(tenora.NotSupportedError):
+            errors.expect(record, unable, kind)
+    errors.expect(record, unable, "dtype")
+    with pytest.raises(tenora.NotSupportedError):
+        refused(unable, "a write")
 
 
 def test_views_show_the_elements_that_the_oracle_names() -> None:
