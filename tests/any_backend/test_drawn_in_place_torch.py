@@ -1,4 +1,4 @@
-"""Random numbers drawn into a tensor with a history: the gradient of what was there is zero, as PyTorch has it."""
+"""Random numbers drawn into a tensor with a history, or from one: the gradient of both is zero, as PyTorch has it."""
 
 from __future__ import annotations
 
@@ -71,6 +71,38 @@ def test_leaves_and_parts_of_lists_are_refused(backend: str, name: str) -> None:
         assert x.requires_grad and x.is_leaf
     with pytest.raises(RuntimeError, match=rf"^\[{name.split()[0].rstrip('_')}_?\] a leaf"):
         DRAWS[name](tenora, tenora.ones(4, requires_grad=True))
+
+
+PARAMETERS: dict[str, Callable[[Any, Any], Any]] = {
+    "bernoulli": lambda m, p: m.bernoulli(p),
+    "bernoulli_": lambda m, p: m.zeros(3).bernoulli_(p),
+    "bernoulli_ in double precision": lambda m, p: m.zeros(3).bernoulli_(p.double()),
+    "bernoulli_ of one number": lambda m, p: m.zeros(3).bernoulli_(p[0]),
+    "normal of means": lambda m, p: m.normal(p, 1.0),
+    "normal of deviations": lambda m, p: m.normal(0.0, p),
+    "normal of both": lambda m, p: m.normal(p, p.double()),
+    "normal of infinite means": lambda m, p: m.normal(m.where(p < 1, p, float("inf")), 1.0),
+    "poisson": lambda m, p: m.poisson(p),
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_the_gradient_by_the_parameters_is_zero(backend: str, name: str) -> None:
+    for m in LIBRARIES:
+        p = m.tensor([0.25, 0.5, 1.0], requires_grad=True)
+        y = PARAMETERS[name](m, p)
+        assert y.requires_grad and not y.is_leaf
+        y.backward(m.ones(3, dtype=y.dtype))
+        assert p.grad.tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_that_need_gradients_draw_the_same_numbers(backend: str, name: str) -> None:
+    drawn = []
+    for needs in (False, True):
+        tenora.manual_seed(3)
+        drawn.append(PARAMETERS[name](tenora, tenora.tensor([0.25, 0.5, 1.0], requires_grad=needs)).tolist())
+    assert drawn[0] == drawn[1]
 
 
 def test_what_was_saved_before_is_missed(backend: str) -> None:

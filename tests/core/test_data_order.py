@@ -173,7 +173,7 @@ def test_pinning_reaches_everything(monkeypatch: pytest.MonkeyPatch) -> None:
     pin = ours._utils.pin_memory.pin_memory
     batch = [{"a": (Sentence(), 1)}, range(2), "text"]
     assert pin(batch) == [{"a": ("pinned", 1)}, [0, 1], "text"]
-    monkeypatch.setattr(ours.iteration, "_accelerator", lambda: "cuda")
+    monkeypatch.setattr(ours.iteration, "served_type", lambda: "cuda")
     loader = ours.DataLoader([1], collate_fn=lambda batch: [Sentence()], pin_memory=True)
     assert list(loader) == [["pinned"]]
 

@@ -37,6 +37,14 @@ f.randint(low=2, high=3, size=(3,))
 f.randperm(n=1)
 f.rand_like(f.ones(2), generator=f.Generator()).shape
 f.randn_like(f.ones(2), generator=f.Generator()).shape
+f.normal(mean=0.0, std=1.0, size=(2, 0), requires_grad=True).requires_grad
+f.randint_like(f.ones(2), 1, requires_grad=True).requires_grad
+f.randint_like(f.ones(2), low=2, high=3, device="cpu", dtype=f.int64)
+f.randint_like(input=f.ones(2), high=1, generator=f.Generator())
+f.tril_indices(row=2, col=3, offset=-1, requires_grad=False)
+f.triu_indices(row=2, col=3, offset=1, device="cpu")
+f.fft.fftfreq(n=4, d=0.5, requires_grad=True).requires_grad
+f.fft.rfftfreq(n=4, d=0.5, requires_grad=True).requires_grad
 f.ones(2, 3).size(dim=1)
 f.ones(2, 3).size(dim=-2)
 f.ones(2, 3).stride(dim=0)
@@ -95,6 +103,11 @@ f.ones(2, size=(3,))
 f.arange()
 f.randint(size=(3,))
 f.randint(3)
+f.normal(0.0, 1.0)
+f.normal(f.ones(2), 1.0, requires_grad=True)
+f.normal(f.ones(2), 1.0, pin_memory=True)
+f.tril_indices(2, 2, requires_grad=True)
+f.fft.fftfreq(4, out=f.ones(4), dtype=f.float64)
 f.ones(2).size(dims=0)
 f.ones(2).size(0, dim=0)
 f.ones(2).stride(0, 1)

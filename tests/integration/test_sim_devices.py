@@ -59,3 +59,30 @@ def test_what_a_kernel_found_is_told_with_its_code() -> None:
             tenora.sim.synchronize()
         assert caught.value.code == "index"
         del wrong
+
+
+def test_memory_of_the_host_alone_is_pinned() -> None:
+    x = tenora.ones(2)
+    with simulated():
+        assert x.pin_memory() is x
+        with pytest.raises(RuntimeError, match="not on the host: got one on sim:0, expected one on cpu"):
+            x.to("sim").pin_memory()
+
+
+def test_what_is_made_without_a_device_lies_on_the_default_one() -> None:
+    with simulated():
+        tenora.set_default_device("sim")
+        try:
+            made = [
+                tenora.normal(0.0, 1.0, (2,)),
+                tenora.normal(0.0, 1.0, (2,), out=tenora.empty(2)),
+                tenora.randint_like(tenora.ones(2, device="cpu"), 3, device="sim"),
+                tenora.tril_indices(2, 2),
+                tenora.triu_indices(2, 2),
+                tenora.fft.fftfreq(3),
+                tenora.fft.rfftfreq(3),
+            ]
+            assert tenora.randint_like(tenora.ones(2, device="cpu"), 3).device.type == "cpu"
+        finally:
+            tenora.set_default_device(None)
+        assert {str(x.device) for x in made} == {"sim:0"}

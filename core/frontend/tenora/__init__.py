@@ -59,8 +59,17 @@ from .creation import (
     zeros,
     zeros_like,
 )
-from .creation_random import rand, rand_like, randint, randn, randn_like, randperm
-from .creation_ranges import arange, eye, linspace, logspace
+from .creation_random import (
+    normal,
+    rand,
+    rand_like,
+    randint,
+    randint_like,
+    randn,
+    randn_like,
+    randperm,
+)
+from .creation_ranges import arange, eye, linspace, logspace, tril_indices, triu_indices
 from .defaults import get_default_device, get_default_dtype, set_default_device, set_default_dtype
 from .dtypes import (
     can_cast,

@@ -248,6 +248,17 @@ def accelerator(device_type: str) -> Accelerator:
     return _modules[device_type]
 
 
+def served_type() -> str | None:
+    """A device type beside the host's that has a device and a backend which serves it unasked, or was chosen.
+
+    >>> served_type() in (None, *tenora_dispatch.device_types())
+    True
+    """
+    types = sorted(tenora_dispatch.device_types() - {"cpu"})
+    served = (kind for kind in types if tenora_dispatch.explain_choice(kind).problem is None)
+    return next((kind for kind in served if tenora_dispatch.device_count(kind) > 0), None)
+
+
 class _Loader:
     """Gives `import tenora.cuda` the module that `tenora.cuda` is."""
 

@@ -10,7 +10,7 @@ from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor
 from tenora_engine import dtype as DType
 
-from .creation_steps import finish, into, need_tensor, need_unpinned, size_of
+from .creation_steps import finish, given, into, need_tensor, need_unpinned, size_of
 from .defaults import default_device
 
 
@@ -199,3 +199,67 @@ def randn_like(
         device=device or input.device,
         requires_grad=requires_grad,
     )
+
+
+def randint_like(
+    input: Tensor,
+    low: int | None = None,
+    high: int | None = None,
+    *,
+    generator: Generator | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """`randint` with the size, dtype and device of `input`; `randint_like(input, high)` begins at 0.
+
+    RuntimeError unless `low` is below `high` and both fit into the dtype, TypeError for what is no tensor.
+
+    >>> import tenora
+    >>> tenora.randint_like(tenora.zeros(100), 2, 5).unique().tolist()
+    [2.0, 3.0, 4.0]
+    """
+    if pin_memory is not False:
+        need_unpinned("randint_like", pin_memory)
+    like = input if device is None else tenora_ops.empty_like(input, device=device)
+    bounds = [bound for bound in (low, high) if bound is not None]
+    options = given(generator=generator, dtype=dtype)
+    return finish(tenora_ops.randint_like(like, *bounds, **options), requires_grad)
+
+
+def normal(
+    mean: Any,
+    std: Any = 1.0,
+    size: Sequence[int] | None = None,
+    *,
+    generator: Generator | None = None,
+    out: Tensor | None = None,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """Normal numbers: of one mean and deviation and the given size, or one for each element of tensors of them.
+
+    With a size both are numbers, and the default dtype is taken unless another floating or complex one is given.
+    Without one `mean` or `std` is a tensor; they broadcast, and decide the dtype. RuntimeError for a negative
+    deviation or size and a whole dtype, TypeError for numbers without a size and for options that only a size takes.
+
+    >>> import tenora
+    >>> tenora.normal(0.0, 1.0, (2, 3)).shape, tenora.normal(tenora.zeros(4), 0.1).shape
+    (tenora.Size([2, 3]), tenora.Size([4]))
+    """
+    if size is None:  # the op refuses what it does not take
+        options = given(generator=generator, out=out, dtype=dtype, device=device)
+        options |= given(requires_grad=requires_grad or None, pin_memory=pin_memory or None)
+        numbers: Tensor = tenora_ops.normal(mean, std, **options)
+        return numbers
+    if out is not None:
+        return into(
+            "normal", out, dtype, lambda **options: normal(mean, std, size, generator=generator, **options)
+        )
+    if pin_memory is not False:
+        need_unpinned("normal", pin_memory)
+    options = given(generator=generator, dtype=dtype, device=default_device(device))
+    return finish(tenora_ops.normal(mean, std, size, **options), requires_grad)

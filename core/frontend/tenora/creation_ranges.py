@@ -1,4 +1,4 @@
-"""Making tensors by range: evenly spaced numbers, the identity matrix."""
+"""Making tensors by range: evenly spaced numbers, the identity matrix, the places of a triangle."""
 
 from __future__ import annotations
 
@@ -186,3 +186,53 @@ def eye(
     if pin_memory is not False:
         need_unpinned("eye", pin_memory)
     return finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad)
+
+
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """Rows and columns of the elements on and below a diagonal of a `row` x `col` matrix, row by row.
+
+    `offset` counts diagonals upwards from the main one. The result is (2, elements), int64 unless another dtype is
+    given. RuntimeError for a negative size.
+
+    >>> import tenora
+    >>> tenora.tril_indices(2, 2).tolist()
+    [[0, 1, 1], [0, 0, 1]]
+    """
+    if pin_memory is not False:
+        need_unpinned("tril_indices", pin_memory)
+    places = tenora_ops.tril_indices(row, col, offset, dtype=dtype, device=default_device(device))
+    return finish(places, requires_grad)
+
+
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: DType | None = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool | None = False,
+) -> Tensor:
+    """Rows and columns of the elements on and above a diagonal of a `row` x `col` matrix, row by row.
+
+    `offset` counts diagonals upwards from the main one. The result is (2, elements), int64 unless another dtype is
+    given. RuntimeError for a negative size.
+
+    >>> import tenora
+    >>> tenora.triu_indices(2, 2).tolist()
+    [[0, 0, 1], [0, 1, 1]]
+    """
+    if pin_memory is not False:
+        need_unpinned("triu_indices", pin_memory)
+    places = tenora_ops.triu_indices(row, col, offset, dtype=dtype, device=default_device(device))
+    return finish(places, requires_grad)

@@ -35,6 +35,11 @@ def into(op: str, out: Tensor, dtype: DType | None, make: Callable[..., Tensor])
     return out
 
 
+def given(**options: Any) -> dict[str, Any]:
+    """The options that are not None, so that the error of an op without one of them shows only what was passed."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
 def size_of(op: str, sizes: tuple[Any, ...], size: Any) -> Any:
     """`zeros(2, 3)`, `zeros((2, 3))` and `zeros(size=(2, 3))` mean the same; TypeError for two of them."""
     if size is None:

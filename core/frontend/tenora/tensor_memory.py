@@ -17,6 +17,7 @@ from tenora_engine import device as Device
 from tenora_engine import dtype as DType
 
 from . import creation
+from .accelerator import served_type
 
 _TYPE_NAMES = {
     "float32": "FloatTensor",
@@ -83,13 +84,26 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """`self`: host memory of every backend here is reached without pinning.
+    """`self`: no backend pins, and each reaches the memory of the host as it is.
+
+    RuntimeError for a tensor that is not on the host, and where there is no accelerator, as in PyTorch.
 
     >>> import tenora
     >>> x = tenora.ones(2)
-    >>> x.pin_memory() is x
-    True
+    >>> x = x.pin_memory() if tenora.cuda.is_available() else x
+    >>> x.is_pinned()
+    False
     """
+    if self.device.type != "cpu":
+        raise errors.OperationError(
+            f"[pin_memory] the tensor is not on the host: got one on {self.device}, expected one on cpu. "
+            "Only memory of the host is pinned: leave it out."
+        )
+    if served_type() is None:
+        raise errors.OperationError(
+            "[pin_memory] there is no accelerator: got a tensor of the host, expected a device beside it. "
+            "Leave it out, or call it only where one is available."
+        )
     return self
 
 

@@ -21,7 +21,7 @@ from typing import Any
 from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import ints
-from tenora_ops.formula import max_number, ops
+from tenora_ops.formula import is_number, max_number, ops
 from tenora_ops.lazy import np
 from tenora_ops.limits import PARTS, WHOLE, finfo, iinfo
 from tenora_ops.record import Family, op
@@ -487,10 +487,21 @@ def check_probabilities(op: str, p: Any) -> None:
         )
 
 
+def level(drawn: Any, *parameters: Any) -> Any:
+    """The drawn numbers, of derivative 0 by the tensors among the parameters of their distribution, as in PyTorch."""
+    for parameter in parameters:
+        if is_number(parameter) or not parameter.requires_grad:
+            continue
+        if drawn.dtype.is_floating_point or drawn.dtype.is_complex:
+            never = ops.full((), False, dtype=_engine.bool, device=drawn.device)
+            drawn = ops.where(never, ops.to(parameter, drawn.dtype), drawn)
+    return drawn
+
+
 def _bernoulli(input: Any, generator: Any) -> Any:
     check_probabilities("bernoulli", input)
     below = ops.lt(_uniform(input.shape, _engine.float32, generator, input.device), input)
-    return ops.to(below, input.dtype)
+    return level(ops.to(below, input.dtype), input)
 
 
 bernoulli = op(

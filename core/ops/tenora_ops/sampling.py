@@ -28,6 +28,7 @@ from tenora_ops.random import (
     _uniform,
     check_probabilities,
     fits,
+    level,
     normals,
     uniforms,
     unrounded,
@@ -269,7 +270,8 @@ def _normal_of(mean: Any, std: Any, generator: Any) -> Any:
     _need_deviation(std)
     like = ops.add(mean, std)
     _check_floating("normal", like.dtype, complex_too=True)
-    return _scaled(tuple(like.shape), mean, std, generator, like.dtype, like.device)
+    mu, sigma = (x if is_number(x) else x.detach() for x in (mean, std))
+    return level(_scaled(tuple(like.shape), mu, sigma, generator, like.dtype, like.device), mean, std)
 
 
 def _scaled(size: Any, mean: Any, std: Any, generator: Any, dtype: Any, device: Any) -> Any:
@@ -394,7 +396,7 @@ randint_like = op(
 def _bernoulli_of(input: Any, p: Any, generator: Any) -> Any:
     check_probabilities("bernoulli_", p)
     u = _uniform(tuple(input.shape), _engine.float32, generator, input.device)
-    return ops.to(ops.lt(u, p), input.dtype)
+    return level(ops.to(ops.lt(u, p), input.dtype), p)
 
 
 bernoulli_of = op(

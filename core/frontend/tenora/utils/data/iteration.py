@@ -14,9 +14,9 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import tenora_dispatch
 from tenora_dispatch import errors
 
+from ...accelerator import served_type
 from ._utils.fetch import Fetcher, IterableFetcher, MapFetcher
 from ._utils.pin_memory import pin_memory
 from .dataset import IterableDataset
@@ -24,13 +24,6 @@ from .sampler import draw_seed
 
 if TYPE_CHECKING:
     from .dataloader import DataLoader
-
-
-def _accelerator() -> str | None:
-    """A device type beside the host's that has a device and a backend which serves it unasked, or was chosen."""
-    types = sorted(tenora_dispatch.device_types() - {"cpu"})
-    served = (kind for kind in types if tenora_dispatch.explain_choice(kind).problem is None)
-    return next((kind for kind in served if tenora_dispatch.device_count(kind) > 0), None)
 
 
 class LoaderIterator(Iterator[Any]):
@@ -51,7 +44,7 @@ class LoaderIterator(Iterator[Any]):
                 "accelerator there is",
                 stacklevel=6,
             )
-        accelerator = _accelerator()
+        accelerator = served_type()
         if accelerator is None:
             warnings.warn("[DataLoader] pin_memory=True has no effect: there is no accelerator", stacklevel=6)
         return accelerator

@@ -9,12 +9,13 @@ from .containers import is_namedtuple, like_mapping, like_sequence
 
 
 def pin_memory(data: Any, device: str | None = None) -> Any:
-    """`data` with each tensor, and each object that has a method `pin_memory`, replaced by its pinned copy.
+    """`data` with each tensor, and each object that has a method `pin_memory`, replaced by what that method gives.
 
-    >>> import tenora
+    RuntimeError for a tensor where there is no accelerator.
+
     >>> from tenora.utils.data._utils.pin_memory import pin_memory
-    >>> pin_memory({"x": tenora.ones(2), "name": "a"})
-    {'x': tensor([1., 1.]), 'name': 'a'}
+    >>> pin_memory({"x": [1, 2], "name": "a"})
+    {'x': [1, 2], 'name': 'a'}
     """
     if hasattr(data, "pin_memory"):
         return data.pin_memory()
