@@ -106,6 +106,11 @@ class Header:
         return {each["package"]: each["sources"] for each in self.distributions if each["package"]}
 
     @property
+    def versions(self) -> dict[str, str]:
+        """What of the environment has to be the same for all shards: their machines need not be."""
+        return {name: self.environment.get(name, "") for name in ("opset", "protocol", "abi")}
+
+    @property
     def whole(self) -> bool:
         """Whether the run is of the whole plan, not of a selection or a shard."""
         return not self.selection and not self.shard
@@ -136,7 +141,8 @@ class End:
 def joined(headers: Sequence[Header]) -> Header:
     """The header of the whole run of which these are the shards.
 
-    Raises: ValueError where they are not shards of one run: another backend, level, plan, source or a shard missing.
+    Raises: ValueError where they are not shards of one run: another backend, level, plan, source, seed or version of
+    the protocol, or a shard missing.
     """
     first = headers[0]
     shards = [header.shard for header in headers]
@@ -155,6 +161,8 @@ def joined(headers: Sequence[Header]) -> Header:
         "declared",
         "selection",
         "distributions",
+        "seeds",
+        "versions",
     ):
         for header in headers[1:]:
             if getattr(header, name) != getattr(first, name):
@@ -166,7 +174,6 @@ def joined(headers: Sequence[Header]) -> Header:
     return dataclasses.replace(
         first,
         shard="",
-        seeds={name: seed for header in headers for name, seed in header.seeds.items()},
         waivers=list(waivers.values()),
         started=min(header.started for header in headers),
     )

@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -76,7 +76,7 @@ def load(name: str, device: str = "") -> Subject:
         assert row.manifest is not None, f"backend {name} has been loaded without a manifest"
         kind = _device_type(row.name, row.device_types, device)
         place = device if ":" in device or kind == HOST else f"{kind}:0"
-        words = frozenset(row.manifest.capabilities)
+        dtypes, capabilities = declared_by(row.manifest.capabilities)
         there = (
             kind != HOST and tenora_dispatch.device_count(kind) > 0
         )  # a case of L0 says so where there is none
@@ -84,12 +84,23 @@ def load(name: str, device: str = "") -> Subject:
         return Subject(
             name=name,
             device=place or kind,
-            dtypes=(words & frozenset(ALL) or frozenset(ALL)) | MINIMUM,
-            capabilities=words - frozenset(ALL),
+            dtypes=dtypes,
+            capabilities=capabilities,
             host_memory=kind == HOST,
             host_order=stream is None,
             kernels=dict(tenora_dispatch.kernels(name)),
         )
+
+
+def declared_by(words: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """The dtypes and the other capabilities that a manifest's words declare.
+
+    >>> dtypes, capabilities = declared_by(["ring0", "float16"])
+    >>> sorted(dtypes), sorted(capabilities)
+    (['bool', 'float16', 'float32', 'int64'], ['ring0'])
+    """
+    given, every = frozenset(words), frozenset(ALL)
+    return (given & every or every) | MINIMUM, given - every
 
 
 def _device_type(name: str, kinds: tuple[str, ...], device: str) -> str:

@@ -7,7 +7,8 @@
     expires = 2027-03-31
 
 - A waived case is WAIVED, not PASS; L0 and L1 take none, a level above takes as many as `CAP` of its cases.
-- A waiver that has expired, matches no case of the run, or matches one that passes, fails the run with a sentence.
+- A waiver that has expired, matches no case of the run, or matches one that passes, fails the run with a sentence; and
+  so does a result that is WAIVED although no waiver says so.
 """
 
 from __future__ import annotations
@@ -125,6 +126,7 @@ def apply(
     Again on its own results it comes to the same.
     """
     complaints: list[str] = []
+    covered: set[str] = set()
     for waiver in waivers:
         if waiver.expires < today:
             complaints.append(
@@ -148,6 +150,10 @@ def apply(
             result = results.get(case.id)
             if case.level >= LOWEST and result is not None and not result.passed:
                 result.status, result.waiver = Status.WAIVED, f"{waiver.reason} ({waiver.issue})"
+                covered.add(case.id)
+    alone = [name for name, r in results.items() if r.status is Status.WAIVED and name not in covered]
+    if alone:
+        complaints.append(f"{len(alone)} results are WAIVED without a waiver, {min(alone)} first")
     return complaints + _beyond_cap(cases, results)
 
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 import tenora_dispatch
-from tenora_conformance import must_run
+from tenora_conformance import must_run, waivers
 from tenora_conformance.header import End, Header
 from tenora_conformance.model import Case, Detail, Level, Result, Status
 from tenora_conformance.report.build import build
 from tenora_conformance.report.environment import environment
 from tenora_conformance.report.read import Run, write_run
+from tenora_conformance.subject import declared_by
 from tenora_dispatch.attestation import package_digest
 
 NAME = "reference"
@@ -37,6 +38,8 @@ def header(level: Level = Level.L3, **fields: Any) -> Header:
     plan = plan_of(level)
     row = next(row for row in tenora_dispatch.backends() if row.name == NAME)
     own = {"name": row.distribution, "version": row.version, "kind": "sources", "digest": SHA}
+    assert row.manifest is not None
+    dtypes, capabilities = declared_by(row.manifest.capabilities)
     given: dict[str, Any] = {
         "backend": NAME,
         "device": "cpu",
@@ -46,9 +49,9 @@ def header(level: Level = Level.L3, **fields: Any) -> Header:
         },
         "left_out": plan.left_out,
         "declared": {
-            "dtypes": ["bool", "float32", "int64"],
-            "capabilities": [],
-            "host_memory": True,
+            "dtypes": sorted(dtypes),
+            "capabilities": sorted(capabilities),
+            "host_memory": fields.get("device", "cpu") == "cpu",
             "host_order": True,
             "kernels": {"add": "python"},
         },
@@ -95,6 +98,14 @@ def fail(run: Run, case: str, status: Status = Status.FAIL, **fields: Any) -> Re
     return found
 
 
+def waive(run: Run, case: str, expires: str = "2999-12-31") -> Result:
+    """Makes a case fail, and the run know of a waiver for it."""
+    run.header.waivers.append(
+        {"case": [case], "reason": "no such unit", "issue": "issue 7", "expires": expires}
+    )
+    return fail(run, case, Status.WAIVED, waiver="no such unit (issue 7)")
+
+
 def built(folder: Path, run: Run) -> dict[str, Any]:
     """Writes a run and builds its report; returns what `report.json` holds."""
     write_run(folder, run)
@@ -102,5 +113,6 @@ def built(folder: Path, run: Run) -> dict[str, Any]:
 
 
 def use_small_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes the twelve cases the must-run plan."""
+    """Makes the twelve cases the must-run plan, of which a few may be waived."""
+    monkeypatch.setattr(waivers, "CAP", 0.5)
     monkeypatch.setattr(must_run, "plan", lambda level, subject: plan_of(level))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_cases import CASES, NAME, built, fail, plan_of, sound_run, use_small_plan
+from report_cases import CASES, NAME, built, fail, plan_of, sound_run, use_small_plan, waive
 
 import tenora_dispatch
 from tenora_conformance.model import Level, Status
@@ -75,10 +75,6 @@ def stand_in(run: Run) -> None:
     run.end.fallbacks = [["conv2d", NAME, 3]]
 
 
-def waive(case: str) -> Callable[[Run], object]:
-    return lambda run: fail(run, case, Status.WAIVED, waiver="w1")
-
-
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -87,8 +83,23 @@ def waive(case: str) -> Callable[[Run], object]:
         (lambda run: setattr(run.header, "selection", "--quick"), "a part of the plan (--quick)"),
         (stand_in, "stand-ins for conv2d"),
         (lambda run: fail(run, "relu/bool/contiguous/0"), "L3 asked for and L1 met (L2 is not met)"),
-        (waive("add/int64/strided/1"), "waivers at L0 and L1: add/int64/strided/1"),
-        (waive("@loading/-/-/0:loading"), "waivers at L0 and L1: @loading/-/-/0:loading"),
+        (
+            lambda run: waive(run, "add/int64/strided/1"),
+            "add/int64/strided/1 of L1, where nothing can be waived",
+        ),
+        (lambda run: waive(run, "@loading/-/-/0:loading"), "0:loading of L0, where nothing can be waived"),
+        (
+            lambda run: fail(run, "relu/bool/contiguous/0", Status.WAIVED, waiver="mine"),
+            "1 results are WAIVED without a waiver, relu/bool/contiguous/0 first",
+        ),
+        (
+            lambda run: waive(run, "relu/bool/contiguous/0", "2026-11-30"),
+            "a waiver that has expired on 2026-11-30 (issue 7)",
+        ),
+        (
+            lambda run: waive(run, "relu/bool/contiguous/0", "2026-11-29"),
+            "expired on 2026-11-29; fix issue 7 or renew it",
+        ),
         (lambda run: run.results.pop(), "planned case without a result: @train/float32/-/mlp:training"),
         (lambda run: run.results[0].kernels.update({"other:add": 1}), "kernels of other ran"),
         (lambda run: run.header.environment.update(opset="0.9"), "it is of op set 0.9"),
@@ -118,7 +129,7 @@ def test_an_edited_report_is_refused(home: Path, tmp_path: Path) -> None:
 
 def test_waivers_above_l1_count(home: Path, tmp_path: Path) -> None:
     run = sound_run()
-    fail(run, "relu/bool/contiguous/0", Status.WAIVED, waiver="w1")
+    waive(run, "relu/bool/contiguous/0")
     built(tmp_path / "report", run)
     attach(tmp_path / "report")
     assert attached(home)["cpu"].level == "L3"

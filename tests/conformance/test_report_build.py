@@ -203,9 +203,10 @@ def test_the_markdown_names_what_failed(tmp_path: Path) -> None:
 
 
 def test_shards_join_into_the_run(tmp_path: Path) -> None:
-    parts = [header(shard=f"{i}/3", seeds={f"s{i}": i}) for i in (3, 1, 2)]
+    parts = [header(shard=f"{i}/3") for i in (3, 1, 2)]
+    parts[0].environment["machine"] = "another"
     whole = joined(parts)
-    assert whole.shard == "" and whole.seeds == {"s1": 1, "s2": 2, "s3": 3} and whole.whole
+    assert whole.shard == "" and whole.seeds == {"properties": 7} and whole.whole
     with pytest.raises(ValueError, match="do not make up a run: got 3/3, 1/3"):
         joined(parts[:2])
     other = Header.from_json(header(shard="2/3", device="rock:0").as_json())
@@ -215,3 +216,11 @@ def test_shards_join_into_the_run(tmp_path: Path) -> None:
     changed.distributions[0]["digest"] = SHA.replace("0", "1")
     with pytest.raises(ValueError, match="got distributions"):
         joined([parts[0], parts[1], changed])
+    with pytest.raises(ValueError, match="got seeds {'properties': 8} beside {'properties': 7}"):
+        joined([parts[0], parts[1], header(shard="2/3", seeds={"properties": 8})])
+    with pytest.raises(ValueError, match="got level 'L2' beside 'L3'"):
+        joined([parts[0], parts[1], header(Level.L2, shard="2/3")])
+    older = header(shard="2/3")
+    older.environment["opset"] = "0.9"
+    with pytest.raises(ValueError, match="got versions {'opset': '0.9'"):
+        joined([parts[0], parts[1], older])

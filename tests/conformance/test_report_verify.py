@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from report_cases import SHA, built, fail, plan_of, result_of, sound_run, use_small_plan
+from report_cases import SHA, built, fail, plan_of, result_of, sound_run, use_small_plan, waive
 
-from tenora_conformance import must_run
+from tenora_conformance import must_run, waivers
 from tenora_conformance.model import Case, Level, Result, Status
 from tenora_conformance.report import build
 from tenora_conformance.report.build import Report
@@ -49,7 +49,7 @@ def test_a_report_of_l0_needs_no_kernels(tmp_path: Path) -> None:
 def test_a_failing_report_is_sound_as_well(tmp_path: Path) -> None:
     run = sound_run()
     fail(run, "relu/float32/contiguous/0", kernels={"stranger:relu": 1})
-    fail(run, "relu/bool/contiguous/0", Status.WAIVED, waiver="w1")
+    waive(run, "relu/bool/contiguous/0")
     built(tmp_path, run)
     assert verify(tmp_path).problems == []
 
@@ -95,6 +95,12 @@ def invent(report: Report) -> None:
     report["levels"]["L2"] |= {"planned": 4, "counts": {"PASS": 4}}
 
 
+def waive_by_hand(report: Report) -> None:
+    set_status("relu/bool/contiguous/0", "WAIVED")(report)
+    report["levels"]["L2"]["counts"] = {"PASS": 2, "WAIVED": 1}
+    report["failures"]["relu/bool/contiguous/0"] = {"message": "known", "waiver": "mine"}
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -120,11 +126,39 @@ def invent(report: Report) -> None:
         ),
         (lambda r: r.update(provenance={}), "no kernel ran in any case"),
         (lambda r: r["backend"].update(sources=SHA), "is installed from other sources: got sha256:"),
+        (
+            lambda r: r["declared"].update(dtypes=["bool", "float32", "int64"]),
+            "declared dtypes: got ['bool', 'float32', 'int64'], expected ['bfloat16'",
+        ),
+        (
+            lambda r: r["declared"].update(dtypes=["float32"]),
+            "declared dtypes: bool, int64 cannot be undeclared",
+        ),
+        (lambda r: r["declared"].update(capabilities=[]), "declared capabilities: got []"),
+        (
+            lambda r: r["declared"].update(host_memory=False),
+            "declared host_memory: got False, expected True",
+        ),
+        (lambda r: r["results"][3].__setitem__(4, 1.25), "a pass whose error is beyond its tolerance: add/"),
+        (waive_by_hand, "1 results are WAIVED without a waiver, relu/bool/contiguous/0 first"),
     ],
 )
 def test_a_careful_forger_is_found(tmp_path: Path, change: Callable[[Report], Any], said: str) -> None:
     problems = forge(tmp_path, change)
     assert any(said in problem for problem in problems), problems
+
+
+def test_more_waivers_than_a_level_takes_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sound_run()
+    waive(run, "relu/bool/contiguous/0")
+    built(tmp_path, run)
+    monkeypatch.setattr(waivers, "CAP", 0.3)
+    said = "waivers cover 1 of 3 cases of L2, more than 30%"
+    assert verify(tmp_path).problems == [f"what its waivers come to is not told: {said}"]
+    assert run.end is not None
+    run.end.complaints = [said]
+    built(tmp_path, run)
+    assert verify(tmp_path).problems == []
 
 
 def test_a_report_of_another_form_is_not_read_further(tmp_path: Path) -> None:
@@ -184,4 +218,4 @@ def test_the_plan_of_the_real_suite_is_asked_for(tmp_path: Path, monkeypatch: py
     problems = verify(tmp_path).problems
     assert "planned case without a result: new/float32/-/0" in problems
     ((level, subject),) = asked
-    assert level is Level.L3 and subject.dtypes == {"bool", "float32", "int64"} and subject.host_memory
+    assert level is Level.L3 and "float16" in subject.dtypes and subject.host_memory

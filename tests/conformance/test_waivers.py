@@ -66,6 +66,15 @@ def test_nothing_is_waived_below_the_second_level() -> None:
     assert complaints == [f"waiver add/*: covers {LOW.id} of L1, where nothing can be waived"]
 
 
+def test_a_result_that_is_waived_by_hand_is_told() -> None:
+    results, _ = judged([], [])
+    results[CASES[3].id].status = Status.WAIVED
+    said = [f"1 results are WAIVED without a waiver, {CASES[3].id} first"]
+    assert waivers.apply([], CASES, results, whole=True, today=TODAY) == said
+    expired = waiver(CASES[3].id, expires=TODAY - datetime.timedelta(1))
+    assert waivers.apply([expired], CASES, results, whole=True, today=TODAY)[1:] == said
+
+
 def test_a_level_takes_two_in_a_hundred() -> None:
     ids = [case.id for case in CASES]
     assert judged([waiver(*ids[:2])], ids[:2])[1] == []

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,10 @@ def refusals(report: dict[str, Any]) -> Iterator[str]:
     waived = [row[0] for row in report["results"] if row[2] == Status.WAIVED and row[3] < FIRST_WAIVABLE]
     if waived:
         yield f"waivers at {' and '.join(level.name for level in Level if level < FIRST_WAIVABLE)}: {waived[0]}"
+    today = datetime.datetime.now(datetime.UTC).date().isoformat()
+    expired = [waiver for waiver in report["waivers"] if waiver["expires"] < today]
+    if expired:
+        yield f"a waiver that has expired on {expired[0]['expires']} ({expired[0]['issue']})"
     if report["met"] != run["level"]:
         why = report["levels"][run["level"]]["why"]
         yield f"{run['level']} asked for and {report['met'] or 'no level'} met ({why})"

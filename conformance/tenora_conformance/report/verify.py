@@ -2,26 +2,30 @@
 
 - Its form is the schema's, its digest fits, and the files beside it are those that are made of it.
 - Its counts and levels follow from its results; what is no pass is described, and nothing else is.
-- Its cases are those of the must-run plan for what the backend declares: none is missing, none is invented.
+- Its cases are those of the must-run plan for what the backend declares: none is missing, none is invented. What it
+  says to be declared is what the manifest here says, and the minimum of every level.
+- Waivers are applied again: what is WAIVED has one, and what they come to is among its complaints.
 - Only kernels of the backend ran in it, and the backend that is installed here is made of the sources it was made of.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import datetime
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import tenora_dispatch
 import tenora_ops
-from tenora_conformance import must_run
+from tenora_conformance import must_run, waivers
 from tenora_conformance.header import End, Header
-from tenora_conformance.model import Level, Result, Status
+from tenora_conformance.model import Case, Level, Result, Status
 from tenora_conformance.report import schema, summary
 from tenora_conformance.report.build import RESULT_FILES, Report, digest, files_of, parsed, report_of
 from tenora_conformance.report.read import RESULTS, Run, read_run
-from tenora_conformance.subject import Subject
+from tenora_conformance.subject import HOST, MINIMUM, Subject, declared_by
+from tenora_conformance.waivers import Waiver
 from tenora_dispatch.attestation import UnusableReport, package_digest
 
 #: Problems of one kind that are named one by one.
@@ -104,6 +108,8 @@ def _derived(verdict: Verdict) -> None:
     waived = [result.case for result in run.results if result.status is Status.WAIVED]
     unnamed = [case for case in waived if not report["failures"].get(case, {}).get("waiver")]
     verdict.problems += _named("waived without naming a waiver", unnamed)
+    beyond = [each.case for each in run.results if each.passed and each.worst > 1]
+    verdict.problems += _named("a pass whose error is beyond its tolerance", beyond)
 
 
 def _provenance(verdict: Verdict) -> None:
@@ -132,6 +138,9 @@ def _cases(verdict: Verdict) -> None:
         verdict.problems.append(
             f"what was left out is not the plan's: got {report['left_out']}, expected {dict(plan.left_out)}"
         )
+    lacking = MINIMUM - subject.dtypes
+    if lacking:
+        verdict.problems.append(f"declared dtypes: {', '.join(sorted(lacking))} cannot be undeclared")
     planned = {case.id: int(case.level) for case in plan.cases}
     ran: dict[str, int] = {row[0]: row[3] for row in report["results"]}
     whole = report["run"]["ended"] and not report["run"]["selection"] and not report["run"]["shard"]
@@ -140,6 +149,21 @@ def _cases(verdict: Verdict) -> None:
     verdict.problems += _named("result of no planned case", sorted(ran.keys() - planned.keys()))
     moved = [case for case, level in ran.items() if planned.get(case, level) != level]
     verdict.problems += _named("result at another level than the plan's", sorted(moved))
+    if report["run"]["ended"]:
+        _waivers(verdict, [case for case in plan.cases if case.id in ran], whole=whole)
+
+
+def _waivers(verdict: Verdict, cases: Sequence[Case], *, whole: bool) -> None:
+    """What is waived against the waivers, on the day of the run."""
+    run = run_of(verdict.report)
+    given = [Waiver.from_json(waiver) for waiver in run.header.waivers]
+    day = datetime.date.fromisoformat(run.header.started[:10])
+    results = {result.case: result for result in run.results}
+    found = waivers.apply(given, cases, results, whole=whole, today=day)
+    told = set(verdict.report["run"]["complaints"])
+    verdict.problems += _named(
+        "what its waivers come to is not told", [each for each in found if each not in told]
+    )
 
 
 def _installed(verdict: Verdict) -> None:
@@ -151,6 +175,8 @@ def _installed(verdict: Verdict) -> None:
             f"its sources were not compared: backend '{backend['name']}' is not installed here"
         )
         return
+    if rows[0].manifest is not None:
+        _declared(verdict, rows[0].manifest.capabilities)
     try:
         found = package_digest(rows[0].package)
     except UnusableReport as error:
@@ -161,6 +187,18 @@ def _installed(verdict: Verdict) -> None:
             f"backend '{backend['name']}' is installed from other sources: got {found}, the report is of "
             f"{backend['sources']}"
         )
+
+
+def _declared(verdict: Verdict, words: Sequence[str]) -> None:
+    """What the report's plan was made by against the manifest: what is left undeclared is not judged."""
+    told = verdict.report["declared"]
+    here: dict[str, Any] = dict(zip(("dtypes", "capabilities"), map(sorted, declared_by(words)), strict=True))
+    here["host_memory"] = verdict.report["backend"]["device"].partition(":")[0] == HOST
+    for name, expected in here.items():
+        if told[name] != expected:
+            verdict.problems.append(
+                f"declared {name}: got {told[name]}, expected {expected}, as the manifest says"
+            )
 
 
 def _files(folder: Path, report: Report) -> Iterator[str]:
