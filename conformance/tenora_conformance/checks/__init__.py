@@ -20,6 +20,7 @@ from tenora_conformance.checks import (
     loading,
     memory,
     out,
+    pivots,
     processes,
     property,
     random,
@@ -34,7 +35,7 @@ from tenora_conformance.model import Check
 
 _MODULES = (
     *(loading, memory, values, hostile, errors, devices, inplace, out, views, random),
-    *(relations, property, claims, gradients, device_gradients, training),
+    *(relations, pivots, property, claims, gradients, device_gradients, training),
     *(capabilities, streams, allocator, interop, threads, processes, faults),
 )
 CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in _MODULES}
