@@ -85,7 +85,6 @@ struct Launch {
 
 struct Declined {
     std::string reason;
-    bool no_kernel = false;
 };
 
 void launch(const Launch& l);  // throws Declined or Error

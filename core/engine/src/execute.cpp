@@ -324,7 +324,7 @@ void execute(Call& c, uint64_t needs) {
     } catch (const Declined& d) {
         why = d;
     }
-    if (why.reason.empty()) why = {"no backend has a kernel for it", true};
+    if (why.reason.empty()) why = {"no backend has a kernel for it"};
     run_fallback(c, why);
 }
 

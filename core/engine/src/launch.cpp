@@ -69,7 +69,7 @@ class Runner {
   private:
     static const KernelEntry& find(const Launch& l) {
         if (const KernelEntry* entry = kernel_entry(l.op, l.backend)) return *entry;
-        throw Declined{text("backend ", backend(l.backend).name, " has no kernel for it"), true};
+        throw Declined{text("backend ", backend(l.backend).name, " has no kernel for it")};
     }
 
     void check_dtype() {
