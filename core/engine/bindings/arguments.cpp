@@ -112,8 +112,7 @@ bool to_double(PyObject* o, bool real, double* out) {
         *out = PyFloat_AS_DOUBLE(o);
         return true;
     }
-    if (PyBool_Check(o)) return false;
-    if (PyLong_Check(o)) {
+    if (PyLong_Check(o)) {  // True is 1.0, as in PyTorch
         *out = PyLong_AsDouble(o);
         if (*out == -1.0 && PyErr_Occurred()) throw_python();
         return true;
@@ -121,7 +120,7 @@ bool to_double(PyObject* o, bool real, double* out) {
     Scalar s;
     if (!to_scalar(o, &s)) return false;
     if (real) drop_zero_imaginary(s);
-    if (s.kind == Scalar::Kind::Complex || s.kind == Scalar::Kind::Bool) return false;
+    if (s.kind == Scalar::Kind::Complex) return false;
     *out = s.real();
     return true;
 }
@@ -131,6 +130,22 @@ Fit scalar_attribute(PyObject* o, Attr* out) {
     if (!to_scalar(o, &s)) return Fit::No;
     if (s.kind == Scalar::Kind::Complex) return Fit::No;  // attributes hold none; another overload may
     *out = attr_scalar(s);
+    return Fit::Yes;
+}
+
+// A tensor without dims is a number, unless reading it would cut its history.
+bool is_number_tensor(PyObject* o) {
+    return is_tensor(o) && impl_of(o)->shape().empty() && !impl_of(o)->needs_grad();
+}
+
+Fit tensor_attribute(const Param& param, PyObject* o, Attr* out) {
+    PyRef item = own(PyObject_CallMethod(o, "item", nullptr));
+    if (param.type == ParamType::Scalar) return scalar_attribute(item.get(), out);
+    double number;
+    if (!to_double(item.get(), true, &number))
+        raise_kind(ErrorKind::Runtime, "value", "",
+                   param.name + " is wrong: got a tensor whose imaginary part is not 0, expected a float.");
+    *out = attr_float(number);
     return Fit::Yes;
 }
 
@@ -283,13 +298,9 @@ Fit to_attribute(const Param& param, PyObject* o, Arguments& a, Attr* out) {
     }
     Fit fit = typed_attribute(param, o, a, out);
     if (fit == Fit::No && has_tenora_op(o)) return foreign(a, o);
-    // A tensor as a number, unless that would cut its history.
-    if (fit == Fit::No && param.type == ParamType::Scalar && is_tensor(o) && impl_of(o)->numel == 1 &&
-        !impl_of(o)->needs_grad()) {
-        PyRef item = own(PyObject_CallMethod(o, "item", nullptr));
-        return scalar_attribute(item.get(), out);
-    }
-    return fit;
+    if (fit != Fit::No || !a.tensors_as_numbers || !is_number_tensor(o)) return fit;
+    bool number = param.type == ParamType::Scalar || param.type == ParamType::Float;
+    return number ? tensor_attribute(param, o, out) : fit;
 }
 
 std::string wrong_type(const Param& param, PyObject* given) {

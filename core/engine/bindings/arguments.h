@@ -18,6 +18,7 @@ struct Arguments {
     Operand* operands = reinterpret_cast<Operand*>(room);
     int n_operands = 0;
     int n_attributes = 0;
+    bool tensors_as_numbers = true;  // a tensor without dims is read where a number is expected
     std::vector<Operand> operands_long;
     std::vector<std::unique_ptr<int64_t[]>> ints_long;
     std::vector<PyRef> held;      // temporaries that operands and strings point at

@@ -189,17 +189,23 @@ PyObject* op_vectorcall(PyObject* callable, PyObject* const* args, size_t nargsf
         size_t n_args = size_t(PyVectorcall_NARGS(nargsf));
         if (kwnames && PyTuple_GET_SIZE(kwnames) == 0) kwnames = nullptr;
         Misfit why;
-        for (OpId id : *f->ops) {
-            const OpInfo& info = op_info(id);
-            Arguments a;
-            Fit fit = named(info.signature->name, [&] {
-                return bind(*info.signature, args, n_args, kwnames, f->kind == OpKind::Function, a, why);
-            });
-            if (fit == Fit::Foreign) return call_foreign(callable, a.foreign, args, n_args, kwnames);
-            if (fit == Fit::Yes) {
-                if (f->kind == OpKind::InPlace && (n_args == 0 || !is_tensor(args[0]))) break;
-                return run(f, info, a, n_args ? args[0] : nullptr);
+        bool overloaded = f->ops->size() > 1;
+        // An overload that takes a tensor as it is comes before one that reads it as a number.
+        for (bool tensors_as_numbers : {!overloaded, true}) {
+            for (OpId id : *f->ops) {
+                const OpInfo& info = op_info(id);
+                Arguments a;
+                a.tensors_as_numbers = tensors_as_numbers;
+                Fit fit = named(op(id).display(), [&] {
+                    return bind(*info.signature, args, n_args, kwnames, f->kind == OpKind::Function, a, why);
+                });
+                if (fit == Fit::Foreign) return call_foreign(callable, a.foreign, args, n_args, kwnames);
+                if (fit == Fit::Yes) {
+                    if (f->kind == OpKind::InPlace && (n_args == 0 || !is_tensor(args[0]))) break;
+                    return run(f, info, a, n_args ? args[0] : nullptr);
+                }
             }
+            if (!overloaded) break;
         }
         no_match(f, args, n_args, kwnames, why);
     });

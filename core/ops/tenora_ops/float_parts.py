@@ -9,9 +9,9 @@ from typing import Any
 from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_engine._engine import Tensor
-from tenora_ops.checks import wrap_dim, wrap_dims
+from tenora_ops.checks import number_for, wrap_dim, wrap_dims
 from tenora_ops.elementary import tensors, zeros_too
-from tenora_ops.formula import is_number, ops, sum_to
+from tenora_ops.formula import ops, sum_to
 from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
@@ -227,8 +227,11 @@ def _gradient(input: Any, *, spacing: Any = 1, dim: Any = None, edge_order: int 
             f"[gradient] edge_order: got {edge_order}, expected 1 or 2. Pass one of these."
         )
     dims = tuple(range(input.ndim)) if dim is None else wrap_dims("gradient", dim, input.ndim)
-    step_of_all: Any = 1 if spacing is None else spacing
-    spacings = [step_of_all] * len(dims) if is_number(step_of_all) else list(step_of_all)
+    if isinstance(spacing, list | tuple):
+        spacings: list[Any] = list(spacing)
+    else:
+        step_of_all = number_for("gradient", "spacing", spacing, _engine.complex128)
+        spacings = [1 if spacing is None else step_of_all] * len(dims)
     if len(spacings) != len(dims):
         raise errors.OperationError(
             f"[gradient] spacing: got {len(spacings)} for {len(dims)} dims, expected one for each. Name the dims."
