@@ -48,4 +48,4 @@ def _given(subject: Subject, dtype: str, outcome: Outcome) -> None:
 
 
 SCRIPTS: dict[str, Script] = {"moved": _moved, "number": _number, "given": _given}
-CHECK = script_check("device_gradients", Level.L3, SCRIPTS, needs=needs)
+CHECK = script_check("device_gradients", Level.L3, SCRIPTS, needs=needs, watches=True)

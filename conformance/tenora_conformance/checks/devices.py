@@ -118,4 +118,4 @@ SCRIPTS: dict[str, Script] = {
     "mixed": _mixed,
     "moves": _moves,
 }
-CHECK = script_check("devices", Level.L2, SCRIPTS, needs=needs)
+CHECK = script_check("devices", Level.L2, SCRIPTS, needs=needs, watches=True)

@@ -163,4 +163,4 @@ SCRIPTS: dict[str, Script] = {
     "options": _options,
     "tensor": _tensor,
 }
-CHECK = script_check("loading", Level.L0, SCRIPTS, dtypes=("-",), seconds=180.0)
+CHECK = script_check("loading", Level.L0, SCRIPTS, dtypes=("-",), seconds=180.0, watches=True)

@@ -172,4 +172,4 @@ SCRIPTS: dict[str, Script] = {
     "steady": _steady,
     "exhausted": _exhausted,
 }
-CHECK = script_check("memory", Level.L1, SCRIPTS, dtypes=ALL, root="round_trip")
+CHECK = script_check("memory", Level.L1, SCRIPTS, dtypes=ALL, root="round_trip", watches=True)

@@ -5,13 +5,14 @@ A script takes the subject, a dtype and the outcome it notes kernels in; it retu
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import tenora
 from tenora_conformance.model import Case, Check, Detail, Failed, Level, Outcome, Unsupported
-from tenora_conformance.subject import Subject, judged_by
+from tenora_conformance.subject import Subject, judged_by, watch
 
 Script = Callable[[Subject, str, Outcome], None]
 
@@ -25,8 +26,13 @@ def script_check(
     root: str = "",
     needs: Callable[[Case, Subject], str] | None = None,
     seconds: float = 60.0,
+    watches: bool = False,
 ) -> Check:
-    """A check with one case for each script and dtype. `root`: the script of the same check that others stand on."""
+    """A check with one case for each script and dtype. `root`: the script of the same check that others stand on.
+
+    Every kernel of a script, in whatever thread it runs, must be the backend's own. `watches`: not of these, which
+    look at their kernels themselves, or compute on the host as well.
+    """
 
     def listed() -> Iterator[Case]:
         for dtype in dtypes:
@@ -37,7 +43,7 @@ def script_check(
     def run(case: Case, subject: Subject) -> Outcome:
         outcome = Outcome()
         try:
-            with judged_by(subject):
+            with judged_by(subject), contextlib.nullcontext() if watches else watch(subject, outcome):
                 scripts[case.sample](subject, case.dtype, outcome)
         except tenora.NotSupportedError as error:
             raise Unsupported(str(error)) from error

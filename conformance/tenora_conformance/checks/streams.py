@@ -6,6 +6,7 @@ A device in host order runs the same scripts with its trivial stream (`ordering.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,7 +16,7 @@ import tenora
 from tenora_conformance.checks.ordering import COUNT, ROUNDS, Streams, expect
 from tenora_conformance.checks.scripts import Script, script_check
 from tenora_conformance.model import Case, Failed, Level, Outcome, Unsupported
-from tenora_conformance.subject import Subject, judged_by, watch
+from tenora_conformance.subject import Subject, judged_by
 
 #: Streams that are made, used once and dropped: more than a process can keep.
 MANY = 80
@@ -299,12 +300,11 @@ def _threads(subject: Subject, dtype: str, outcome: Outcome) -> None:
             done.result(timeout=60)
 
 
-def _watched(script: Any) -> Script:
-    """A script over the device's streams, whose every kernel is the backend's own."""
+def _over_streams(script: Callable[[Streams], None]) -> Script:
+    """A script over the device's streams."""
 
     def run(subject: Subject, dtype: str, outcome: Outcome) -> None:
-        with watch(subject, outcome):
-            script(Streams(subject))
+        script(Streams(subject))
 
     return run
 
@@ -317,21 +317,21 @@ def needs(case: Case, subject: Subject) -> str:
 
 
 SCRIPTS: dict[str, Script] = {
-    "order": _watched(_order),
-    "wait_stream": _watched(_wait_stream),
-    "wait_event": _watched(_wait_event),
-    "record_again": _watched(_record_again),
-    "synchronize": _watched(_synchronize),
-    "query": _watched(_query),
-    "unrecorded": _watched(_unrecorded),
-    "transfers": _watched(_transfers),
-    "freed": _watched(_freed),
-    "freed_elsewhere": _watched(_freed_elsewhere),
-    "reused": _watched(_reused),
-    "backward": _watched(_backward),
-    "dropped": _watched(_dropped),
-    "current": _watched(_current),
-    "timing": _watched(_timing),
+    "order": _over_streams(_order),
+    "wait_stream": _over_streams(_wait_stream),
+    "wait_event": _over_streams(_wait_event),
+    "record_again": _over_streams(_record_again),
+    "synchronize": _over_streams(_synchronize),
+    "query": _over_streams(_query),
+    "unrecorded": _over_streams(_unrecorded),
+    "transfers": _over_streams(_transfers),
+    "freed": _over_streams(_freed),
+    "freed_elsewhere": _over_streams(_freed_elsewhere),
+    "reused": _over_streams(_reused),
+    "backward": _over_streams(_backward),
+    "dropped": _over_streams(_dropped),
+    "current": _over_streams(_current),
+    "timing": _over_streams(_timing),
     "threads": _threads,
 }
 CHECK = script_check("streams", Level.L4, SCRIPTS, needs=needs)

@@ -1,0 +1,40 @@
+"""Scripts of the higher levels: what another backend computes in them is no pass, whatever the numbers are."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import planted_cases as planted
+import pytest
+
+import tenora
+from tenora_conformance.checks import scripts, streams, threads
+from tenora_conformance.model import Status
+from tenora_conformance.run.one import run_case
+
+
+def by_the_reference(subject: Any) -> Any:
+    return tenora.use_backend("reference")
+
+
+@pytest.mark.parametrize(
+    ("check", "script"),
+    [
+        ("allocator", "recovery"),
+        ("faults", "in_backward"),
+        ("interop", "numpy"),
+        ("streams", "order"),
+        ("streams", "threads"),
+        ("threads", "forward"),
+        ("threads", "backward"),
+    ],
+)
+def test_what_another_backend_computes(check: str, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (scripts, streams, threads):
+        monkeypatch.setattr(module, "judged_by", by_the_reference)
+    case = planted.case_of(check, f"@{check}/float32/-/{script}")
+    assert run_case(case, planted.reference()).status is Status.PASS
+    result = run_case(case, dataclasses.replace(planted.reference(), name="another"))
+    assert result.status is Status.FAIL, result.message
+    assert "another backend's kernel ran: got reference:" in result.message, result.message
