@@ -3,7 +3,7 @@
 - A section for each level and check, in it a line for each op and dtype with its samples by layout:
   `add float32: contiguous 0-8; strided 1,4,7`. A sample `3:gradient` of the check `gradient` is written `3`.
 - `tenora-conformance manifest --write` makes it from the checks. A case that was in it and is no longer needs a row
-  `- removed: GLOB: why` in `CHANGELOG.md`, or nothing is written.
+  `- removed: GLOB: why` in `CHANGELOG.md` whose glob matches no case that stays, or nothing is written.
 - A run whose checks list fewer cases than the file is not met (`lacking`).
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 import collections
 import fnmatch
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 import tenora_ops
@@ -139,11 +139,17 @@ def lacking(level: Level, listed: Iterable[Case]) -> list[str]:
     return [f"{len(gone)} cases of {path_of().name} are not among the checks, {gone[0]} first"]
 
 
-def unexplained(removed: Iterable[str], changelog: str) -> list[str]:
-    """The removed cases for which a changelog has no row `- removed: GLOB: why`."""
-    globs = _REMOVED.findall(changelog)
-    rule = re.compile("|".join(fnmatch.translate(glob) for glob in globs)) if globs else None
-    return [case for case in removed if rule is None or not rule.match(case)]
+def unexplained(removed: Iterable[str], changelog: str, staying: Collection[str] = ()) -> list[str]:
+    """The removed cases for which a changelog has no row `- removed: GLOB: why`.
+
+    A row that matches cases which stay explains nothing: it would let others leave in silence, now and later.
+    """
+    left = list(removed)
+    for glob in _REMOVED.findall(changelog) if left else ():
+        rule = re.compile(fnmatch.translate(glob))
+        if any(map(rule.match, left)) and not any(map(rule.match, staying)):
+            left = [case for case in left if not rule.match(case)]
+    return left
 
 
 def write(cases: Iterable[Case]) -> Path:
@@ -151,11 +157,12 @@ def write(cases: Iterable[Case]) -> Path:
     text = text_of(cases)
     here = parse(text)
     changelog = CHANGELOG.read_text(encoding="utf-8") if CHANGELOG.exists() else ""
-    silent = unexplained([case for case in committed() if case not in here], changelog)
+    silent = unexplained([case for case in committed() if case not in here], changelog, here)
     if silent:
         raise ValueError(
             f"[manifest] {len(silent)} cases would leave {path_of().name} unexplained: got {silent[0]} first, expected"
-            f" a row for each in {CHANGELOG.name}. Write `- removed: CASE: why`; a glob stands for many."
+            f" a row for each in {CHANGELOG.name}. Write `- removed: CASE: why`; a glob stands for many, and must match"
+            " no case that stays."
         )
     path_of().parent.mkdir(exist_ok=True)
     path_of().write_text(text, encoding="utf-8")

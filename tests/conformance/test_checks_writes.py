@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from typing import Any
 
@@ -81,6 +82,35 @@ def test_a_kernel_that_writes_wrongly(
 
 def out_case(layout: str) -> str:
     return next(c.id for c in out.cases_of("add") if (c.dtype, c.layout) == ("float32", layout))
+
+
+@pytest.mark.parametrize("name", ["add", "sum", "eq", "complex", "sort"])
+def test_ids_of_targets_stay_when_samples_and_dtypes_come(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {case.id for case in out.cases_of(name)}
+    drawn = samples_of
+    monkeypatch.setattr(out, "samples_of", lambda op, dtype: drawn(op, dtype) + drawn(op, dtype)[:1])
+    assert before <= {case.id for case in out.cases_of(name)}
+    monkeypatch.undo()
+    record = tenora_ops.record(name)
+    fewer = dataclasses.replace(record, dtypes=tuple(d for d in record.dtypes if d != "float64"))
+    monkeypatch.setattr(tenora_ops, "record", lambda op: fewer)
+    assert {case.id for case in out.cases_of(name)} <= before
+
+
+def test_a_target_is_tried_with_what_its_kind_fits() -> None:
+    tried = {case.layout for case in out.cases_of("add") if case.dtype == "float32"}
+    assert tried == set(out.KINDS)
+    assert "narrower" not in {case.layout for case in out.cases_of("eq")}  # a bool has no category to lose
+    assert "overlap" not in {case.layout for case in out.cases_of("linspace")}  # it has no operand
+    for case in out.cases_of("complex"):
+        record = tenora_ops.record("complex")
+        assert answers(record, case.dtype, samples_of("complex", case.dtype)[int(case.number)])
+
+
+def test_a_target_that_loses_the_category_and_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted.passes("out", out_case("narrower"))
+    monkeypatch.setitem(tenora_ops.REGISTERED, "add", lambda a, b, out: out)
+    planted.fails("out", out_case("narrower"), "float32 into out= of int64: got a result, expected an error")
 
 
 def test_a_target_that_is_resized_in_silence() -> None:

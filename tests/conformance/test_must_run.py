@@ -98,6 +98,15 @@ def test_a_case_leaves_with_a_row_only(another) -> None:
     assert set(manifest.committed()) == {case.id for case in CASES[2:]}
 
 
+def test_a_row_that_matches_what_stays_lets_nothing_leave(another) -> None:
+    manifest.write(CASES)
+    (another / "CHANGELOG.md").write_text("- removed: add/*: once, for something else\n")
+    with pytest.raises(ValueError, match="must match no case that stays"):
+        manifest.write(CASES[1:])
+    manifest.write([case for case in CASES if case.op != "add"])
+    assert set(manifest.committed()) == {"@threads/-/-/two_at_once"}
+
+
 def test_a_run_lacks_what_the_checks_no_longer_list(another) -> None:
     assert "no must-run list" in manifest.lacking(Level.L4, CASES)[0]
     manifest.write(CASES)
