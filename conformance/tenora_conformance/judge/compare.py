@@ -19,6 +19,8 @@ from tenora_ops.record import Record
 from tenora_ops.samples import COMPLEX, INTEGERS, REALS, Sample
 from tenora_ops.tolerance import TOLERANCES
 
+#: Elements of an array that is shown whole, those shown on each side of an index of a longer one, and a line's width.
+SHORT, BESIDE, WIDTH = 64, 4, 100
 #: Rules whose floating result does not depend on an integer input's dtype.
 _TO_FLOAT = ("promote_float", "promote_float_real", "creation", "attr")
 
@@ -157,7 +159,7 @@ def _wrong(found: np.ndarray, wanted: np.ndarray, wrong: np.ndarray, worst: floa
     index = tuple(int(i) for i in np.argwhere(wrong)[0]) if wrong.ndim else ()
     count = int(np.count_nonzero(wrong))
     times = "" if worst == float("inf") else f", {worst:.3g} times the tolerance at worst"
-    detail = Detail(expected=shown(wanted), got=shown(found), first_wrong=str(index))
+    detail = Detail(expected=shown(wanted, index), got=shown(found, index), first_wrong=str(index))
     return Failed(
         f"{count} of {wrong.size} elements are wrong, the first at {index}: got {found[index]!s}, expected"
         f" {wanted[index]!s} {how}{times}",
@@ -166,6 +168,18 @@ def _wrong(found: np.ndarray, wanted: np.ndarray, wrong: np.ndarray, worst: floa
     )
 
 
-def shown(array: np.ndarray) -> str:
-    """An array as text, its middle left out when it is long."""
-    return np.array2string(array, threshold=64, edgeitems=4, max_line_width=100)
+def shown(array: np.ndarray, at: tuple[int, ...] | None = None) -> str:
+    """An array as text; of a long one the elements beside an index, the first by default, in its last dimension.
+
+    >>> shown(np.arange(100.0).reshape(2, 50), (1, 20))
+    'float64[2, 50], of it [1, 16:25]: [66. 67. 68. 69. 70. 71. 72. 73. 74.]'
+    """
+    if array.size <= SHORT:
+        return np.array2string(array, threshold=SHORT + 1, max_line_width=WIDTH)
+    *row, middle = at or (0,) * array.ndim
+    begin = max(0, middle - BESIDE)
+    window: tuple[Any, ...] = (*row, slice(begin, middle + BESIDE + 1))
+    part = array[window]
+    place = ", ".join([*map(str, row), f"{begin}:{begin + part.size}"])
+    text = np.array2string(part, max_line_width=WIDTH)
+    return f"{array.dtype}{list(array.shape)}, of it [{place}]: {text}"
