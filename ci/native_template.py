@@ -1,10 +1,13 @@
-"""Copies the kernels of the simulated device into the template of `tenora new-backend --native`.
+"""Copies into the templates of `tenora new-backend` what they have from other distributions.
 
-    python ci/native_template.py            writes the template's kernels
+    python ci/native_template.py            writes the copies
     python ci/native_template.py --check    exits with 1 where they differ, and names them
 
-They are ring 0 in plain C++ and know nothing of the device; only their namespace changes. The copy is committed because
-the distribution `tenora`, which writes new backends, is built without the simulated device and must not need it.
+- The kernels of the simulated device, for `--native`: ring 0 in plain C++, of which only the namespace changes.
+- The workflow for GitHub of the conformance suite, of which only the backend's name and the level change.
+
+The copies are committed because the distribution `tenora`, which writes new backends, is built without the others and
+must not need them.
 """
 
 from __future__ import annotations
@@ -14,7 +17,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "backends" / "sim" / "src" / "kernels"
-TEMPLATE = ROOT / "core" / "frontend" / "tenora" / "templates" / "backend_native" / "src" / "kernels"
+TEMPLATES = ROOT / "core" / "frontend" / "tenora" / "templates"
+TEMPLATE = TEMPLATES / "backend_native" / "src" / "kernels"
+WORKFLOW_SOURCE = ROOT / "conformance" / "tenora_conformance" / "workflows" / "github.yml"
+WORKFLOW = TEMPLATES / "backend_common" / "dot_github" / "workflows" / "conformance.yml"
 
 
 def kernels() -> dict[str, str]:
@@ -30,13 +36,21 @@ def differing(template: Path = TEMPLATE) -> list[str]:
     return sorted(name for name in {*found, *wanted} if found.get(name) != wanted.get(name))
 
 
+def workflow() -> str:
+    """The workflow of a new backend, which passes L1 as it is written."""
+    text = WORKFLOW_SOURCE.read_text(encoding="utf-8")
+    return text.replace("my_backend", "newbackend").replace("LEVEL: L2", "LEVEL: L1")
+
+
 def main(arguments: list[str]) -> int:
     """Writes or checks; returns the exit code."""
     wrong = differing()
     if "--check" in arguments:
-        if wrong:
-            print(f"differ from backends/sim: {', '.join(wrong)}. Run python ci/native_template.py.")
-        return 1 if wrong else 0
+        other = [*wrong, WORKFLOW.name] if WORKFLOW.read_text(encoding="utf-8") != workflow() else wrong
+        if other:
+            print(f"differ from their sources: {', '.join(other)}. Run python ci/native_template.py.")
+        return 1 if other else 0
+    WORKFLOW.write_text(workflow(), encoding="utf-8")
     TEMPLATE.mkdir(parents=True, exist_ok=True)
     wanted = kernels()
     for name in wrong:

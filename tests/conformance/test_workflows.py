@@ -24,12 +24,23 @@ name = "my-backend"
 version = "1.0"
 dependencies = ["tenora>=0.1,<0.2"]
 
+[project.optional-dependencies]
+test = ["pytest>=8"]
+
 [project.entry-points."tenora.backends"]
 my_backend = "my_backend"
 
 [tool.setuptools]
 packages = ["my_backend"]
 package-data = { my_backend = ["*.toml"] }
+"""
+
+
+TEST = """
+from pathlib import Path
+
+def test_it_has_run():
+    Path("tested.txt").write_text("yes")
 """
 
 
@@ -41,6 +52,8 @@ def project(tmp_path: Path) -> Path:
     (home / "__init__.py").write_text(fake_cases.SOUND)
     (home / "tenora-backend.toml").write_text(MANIFEST.format(name="my_backend"))
     (home.parent / "pyproject.toml").write_text(PROJECT)
+    (home.parent / "tests").mkdir()
+    (home.parent / "tests" / "test_mine.py").write_text(TEST)
     return home.parent
 
 
@@ -51,8 +64,9 @@ def environment(tmp_path: Path) -> dict[str, str]:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     (site,) = venv.glob("lib/python*/site-packages")
     (site / "here.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
-    (venv / "bin" / "tenora").write_text(f'#!/bin/sh\nexec {venv}/bin/python -m tenora "$@"\n')
-    (venv / "bin" / "tenora").chmod(0o755)
+    for command in ("tenora", "pytest"):
+        (venv / "bin" / command).write_text(f'#!/bin/sh\nexec {venv}/bin/python -P -m {command} "$@"\n')
+        (venv / "bin" / command).chmod(0o755)
     return {
         "PATH": f"{venv / 'bin'}:/usr/bin:/bin",
         "HOME": str(tmp_path),
@@ -103,6 +117,7 @@ def test_every_shell_step_runs_as_it_is(
         )
         assert done.returncode == 0, f"{step}\n{done.stdout}{done.stderr}"
     assert "L0: MET" in done.stdout or "my_backend" in (tmp_path / "summary.md").read_text()
+    assert (project / "tested.txt").exists()
     assert os.path.getsize(project / "conformance-report" / "junit.xml") > 100
 
 
@@ -116,3 +131,10 @@ def test_what_is_kept_is_what_a_run_writes(service: str, capsys: pytest.CaptureF
         assert upload["if"] == "always()" and upload["with"]["path"] == "conformance-report"
     else:
         assert loaded["conformance"]["artifacts"]["paths"] == ["conformance-report"]
+
+
+def test_the_services_do_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    github, gitlab = (steps_of(service, configuration(service, capsys)) for service in ("github", "gitlab"))
+    assert github[1] == gitlab[1]
+    lines = "\n".join(github[0]).splitlines()
+    assert [line for line in gitlab[0] if line not in lines] == []
