@@ -86,9 +86,13 @@ int32_t raw_allocate(Device device, size_t bytes, size_t alignment, void** data,
 }
 
 void refuse_alloc(Device device, const std::string& got, const std::string& expected) {
-    fail(ErrorKind::Runtime, "backend", "allocate",
-         "backend '" + space(device).provider + "' broke the contract of tnr_space.alloc: got " + got +
-             ", expected " + expected + ". Report this to the backend's author.");
+    const std::string& provider = space(device).provider;
+    // Of no op: whatever was called had no part in it, and is not what the error is told under.
+    Error error(ErrorKind::Runtime, "backend", "",
+                "[allocate] backend '" + provider + "' broke the contract of tnr_space.alloc: got " + got +
+                    ", expected " + expected + ". Report this to the backend's author.");
+    error.backend = provider;
+    throw error;
 }
 
 void synchronize_quietly(Device device) {
