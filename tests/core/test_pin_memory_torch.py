@@ -84,7 +84,8 @@ def test_a_loader_pins_only_where_there_is_an_accelerator(monkeypatch: pytest.Mo
         return list(f.utils.data.DataLoader(f.arange(3), batch_size=2, pin_memory=True))
 
     assert not isinstance(both.agree(batches), Exception)
-    monkeypatch.setattr(tenora.tensor_memory, "served_type", lambda: "cuda")
+    monkeypatch.setattr(tenora.pinning, "served_type", lambda: "cuda")
+    monkeypatch.setattr(tenora.pinning, "can_pin", lambda kind: False)
     monkeypatch.setattr(tenora.utils.data.iteration, "served_type", lambda: "cuda")
     x = tenora.ones(2)
     assert x.pin_memory() is x and not x.is_pinned()

@@ -88,13 +88,34 @@ Allocation* Memory::allocate(int device, size_t bytes) {
 
 bool Memory::release(uintptr_t address) {
     auto found = live_.find(address);
-    if (found == live_.end()) return false;
+    if (found == live_.end() || found->second.device == kPinned) return false;
     char* begin = storage(address) - kPage;
     const size_t whole = rounded(found->second.bytes) + 2 * kPage;
     // Pages that are mapped anew are given back to the system and belong to nobody.
     mmap(begin, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     live_.erase(found);
     return true;
+}
+
+Allocation* Memory::pin(size_t bytes) {
+    const size_t whole = rounded(bytes);
+    void* data = whole < bytes
+                     ? MAP_FAILED
+                     : mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (data == MAP_FAILED) return nullptr;
+    std::memset(data, kFresh, whole);
+    const auto address = reinterpret_cast<uintptr_t>(data);
+    return &live_.emplace(address, Allocation{++count_, kPinned, address, bytes, {}}).first->second;
+}
+
+Allocation* Memory::pinned(uintptr_t address) {
+    auto found = live_.find(address);
+    return found != live_.end() && found->second.device == kPinned ? &found->second : nullptr;
+}
+
+void Memory::unpin(Allocation& allocation) {
+    munmap(reinterpret_cast<void*>(allocation.address), rounded(allocation.bytes));
+    live_.erase(allocation.address);
 }
 
 Allocation* Memory::find(uintptr_t address, size_t bytes) {
@@ -132,6 +153,7 @@ std::string Memory::check(Allocation& a) {
 std::string Memory::check_red_zones() {
     std::string text;
     for (auto& [address, allocation] : live_) {
+        if (allocation.device == kPinned) continue;
         std::string found = check(allocation);
         if (text.empty()) text = found;
     }

@@ -8,6 +8,8 @@
 //   - Fresh memory holds 0xFF in every byte (floating numbers: NaN). A page of red zone lies on each side
 //     and, before and behind the bytes asked for, is checked on release and whenever the host waits for
 //     the device.
+//   - Pinned memory is memory of the host that copies reach as it is; the host may touch it at any time, so
+//     only what the device does with it is known here.
 //   - Lock: the simulator's; none here.
 #pragma once
 
@@ -21,9 +23,11 @@
 
 namespace tenora::sim {
 
+inline constexpr int kPinned = -1;
+
 struct Allocation {
     int number;  // from 1, in order
-    int device;
+    int device;  // or kPinned
     uintptr_t address;
     size_t bytes;
     Shadow shadow;
@@ -36,8 +40,13 @@ class Memory {
 
     // Null when the address range or the system has no room.
     Allocation* allocate(int device, size_t bytes);
-    // False for an address that is not the beginning of a live allocation.
+    // False for an address that is not the beginning of a live allocation of a device.
     bool release(uintptr_t address);
+    // Null when the system has no room.
+    Allocation* pin(size_t bytes);
+    // The pinned memory that begins there, else null.
+    Allocation* pinned(uintptr_t address);
+    void unpin(Allocation& allocation);
     // The live allocation that holds all these bytes, else null.
     Allocation* find(uintptr_t address, size_t bytes);
     size_t used(int device) const;

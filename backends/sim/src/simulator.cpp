@@ -24,6 +24,10 @@ std::string tell(const Access& a) {
     return join("'", a.op, "' (operation ", a.count, " of stream ", a.stream, ")");
 }
 
+std::string name_of(const Allocation& a) {
+    return a.device == kPinned ? "the host, pinned" : join("sim:", a.device);
+}
+
 }  // namespace
 
 int32_t Message::tell(int32_t status, const std::string& message) const {
@@ -74,6 +78,32 @@ int32_t Simulator::release(int device, void* data) {
     return TNR_ERROR;
 }
 
+int32_t Simulator::pin(size_t bytes, void** out, Message error) {
+    std::lock_guard lock(mutex);
+    if (strikes(options_.fail_allocation))
+        return error.tell(TNR_OUT_OF_MEMORY, "the option fail_allocation asked for it");
+    Allocation* made = memory_.pin(bytes);
+    if (!made) return error.tell(TNR_OUT_OF_MEMORY, "the operating system has no room to pin");
+    *out = reinterpret_cast<void*>(made->address);
+    return TNR_OK;
+}
+
+// The host has to have waited for every copy with it.
+int32_t Simulator::unpin(void* data) {
+    std::lock_guard lock(mutex);
+    Allocation* a = memory_.pinned(reinterpret_cast<uintptr_t>(data));
+    if (!a) return TNR_ERROR;
+    const Access last = a->shadow.touch({0, a->bytes}, {"release", 0, 0}, scheduler_.host(), true);
+    if (last.op) {
+        reports_.push_back(join("pinned memory was released too early: got allocation ", a->number, " while ",
+                                tell(last), " may not be over, expected a wait of the host before. Wait for ",
+                                "the stream's event."));
+        for (int device = 0; device < device_count(); ++device) scheduler_.finish_device(device);
+    }
+    memory_.unpin(*a);
+    return last.op ? TNR_ERROR : TNR_OK;
+}
+
 void Simulator::memory_info(int device, size_t* free_bytes, size_t* total_bytes) {
     std::lock_guard lock(mutex);
     *total_bytes = size_t(options_.memory) << 20;
@@ -93,9 +123,8 @@ std::string Simulator::refusal(const std::vector<Use>& uses, int device) {
         for (const Range& range : use.ranges) {
             const Allocation* a = memory_.find(range.begin, range.end - range.begin);
             if (a && a->device == device) continue;
-            return join("an operand lies elsewhere: got memory of ",
-                        a ? join("sim:", a->device) : "no live allocation", ", expected sim:", device,
-                        ". Keep the operand alive, on the stream's device.");
+            return join("an operand lies elsewhere: got memory of ", a ? name_of(*a) : "no live allocation",
+                        ", expected sim:", device, ". Keep the operand alive, on the stream's device.");
         }
     }
     return "";
@@ -114,7 +143,7 @@ void Simulator::note(const char* name, const Stream& stream, const Use& use) {
     }
     if (!conflict.op || reports_.size() >= kMostReports) return;
     reports_.push_back(join("a wait is missing: got ", tell(now), use.write ? " writing" : " reading",
-                            " allocation ", allocation->number, " on sim:", allocation->device, " from byte ",
+                            " allocation ", allocation->number, " on ", name_of(*allocation), " from byte ",
                             use.ranges.front().begin - allocation->address, " while ", tell(conflict),
                             " may not be over, expected an order between them. Record an event on stream ",
                             conflict.stream, " and let stream ", now.stream,
@@ -171,8 +200,11 @@ int32_t Simulator::copy(const Copy& copy, Stream& stream, Message error) {
         return Use{begin, {{begin, begin + copy.bytes}}, write};
     };
     std::vector<Use> uses;
-    if (!copy.from_host) uses.push_back(use(copy.source, false));
-    if (!copy.to_host) uses.push_back(use(copy.target, true));
+    auto known = [&](const char* data) {
+        return memory_.find(reinterpret_cast<uintptr_t>(data), copy.bytes);
+    };
+    if (!copy.from_host || known(copy.source)) uses.push_back(use(copy.source, false));
+    if (!copy.to_host || known(copy.target)) uses.push_back(use(copy.target, true));
     for (const Use& u : uses)
         if (!memory_.find(u.begin, copy.bytes)) return error.tell(TNR_ERROR, refusal({u}, stream.device));
     char* target = copy.to_host ? copy.target : memory_.storage(copy.target);

@@ -32,6 +32,8 @@ class Simulator {
     int32_t set_option(const std::string& name, const std::string& value, Message error);
     int32_t allocate(int device, size_t bytes, void** out, Message error);
     int32_t release(int device, void* data);
+    int32_t pin(size_t bytes, void** out, Message error);
+    int32_t unpin(void* data);
     void memory_info(int device, size_t* free_bytes, size_t* total_bytes);
 
     int32_t launch(const Kernel& kernel, const tnr_call& call);

@@ -29,6 +29,14 @@ int32_t release(void*, int32_t device, void* data, size_t) {
     return guarded([&] { return simulator().release(device, data); });
 }
 
+int32_t host_alloc(void*, size_t bytes, void** out, char* error, size_t size) {
+    return guarded([&] { return simulator().pin(bytes, out, {error, size}); });
+}
+
+int32_t host_release(void*, void* data, size_t) {
+    return guarded([&] { return simulator().unpin(data); });
+}
+
 int32_t memory_info(void*, int32_t device, size_t* free_bytes, size_t* total_bytes) {
     simulator().memory_info(device, free_bytes, total_bytes);
     return TNR_OK;
@@ -119,6 +127,8 @@ tnr_space sim_space() {
     space.event_synchronize = event_synchronize;
     space.event_elapsed_ms = event_elapsed_ms;
     space.synchronize = synchronize;
+    space.host_alloc = host_alloc;
+    space.host_release = host_release;
     return space;
 }
 

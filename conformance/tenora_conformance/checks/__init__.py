@@ -20,6 +20,7 @@ from tenora_conformance.checks import (
     loading,
     memory,
     out,
+    pinned,
     pivots,
     processes,
     property,
@@ -36,6 +37,6 @@ from tenora_conformance.model import Check
 _MODULES = (
     *(loading, memory, values, hostile, errors, devices, inplace, out, views, random),
     *(relations, pivots, property, claims, gradients, device_gradients, training),
-    *(capabilities, streams, allocator, interop, threads, processes, faults),
+    *(capabilities, streams, pinned, allocator, interop, threads, processes, faults),
 )
 CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in _MODULES}

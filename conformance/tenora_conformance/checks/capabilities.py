@@ -33,7 +33,7 @@ def _tells_time(subject: Subject) -> bool:
     return True
 
 
-def _judged(word: str, works: Callable[[Subject], bool]) -> Script:
+def judged(word: str, works: Callable[[Subject], bool]) -> Script:
     """A script that compares the manifest with what the device does."""
 
     def run(subject: Subject, dtype: str, outcome: Outcome) -> None:
@@ -53,7 +53,7 @@ def _judged(word: str, works: Callable[[Subject], bool]) -> Script:
 
 
 SCRIPTS: dict[str, Script] = {
-    "streams": _judged("streams", _has_streams),
-    "events": _judged("events", _tells_time),
+    "streams": judged("streams", _has_streams),
+    "events": judged("events", _tells_time),
 }
 CHECK = script_check("capabilities", Level.L4, SCRIPTS, dtypes=("-",))

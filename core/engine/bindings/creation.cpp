@@ -91,6 +91,24 @@ py::object to_device_binding(const py::object& t, const py::object& device, bool
     return give(to_device(tensor(t, "to_device"), resolve_device(device.ptr(), "to"), non_blocking));
 }
 
+DType dtype_given(const py::object& o) {
+    DType d = dtype_argument(o.ptr(), "dtype");
+    if (d == DType::None) raise_kind(ErrorKind::Type, "type", "dtype", "expected a dtype: got None.");
+    return d;
+}
+
+py::object empty_pinned(const std::vector<int64_t>& shape, const py::object& dtype,
+                        const py::object& device) {
+    return give(new_pinned(shape, dtype_given(dtype), resolve_device(device.ptr(), "pin_memory")));
+}
+
+// The device type that reads the tensor's memory by itself, or None.
+py::object pinned_for(const py::object& t) {
+    const Storage* storage = tensor(t, "is_pinned")->storage;
+    if (!storage || !storage->pinned_for) return py::none();
+    return py::str(space(storage->pinned_for).name);
+}
+
 py::object assign_binding(const py::object& target, const py::object& value) {
     Tensor* t = tensor(target, "copy_");
     Scalar s;
@@ -110,12 +128,6 @@ py::object as_strided_raw(const py::object& t, const std::vector<int64_t>& shape
                           const std::vector<int64_t>& strides, int64_t offset) {
     Tensor* base = tensor(t, "as_strided");
     return give(new_window(base->storage, shape, strides, offset, base->dtype, base->device));
-}
-
-DType dtype_given(const py::object& o) {
-    DType d = dtype_argument(o.ptr(), "dtype");
-    if (d == DType::None) raise_kind(ErrorKind::Type, "type", "dtype", "expected a dtype: got None.");
-    return d;
 }
 
 py::object dtype_result(DType d) { return py::reinterpret_borrow<py::object>(dtype_object(d)); }
@@ -147,6 +159,11 @@ void add_creation(PyObject* module) {
           arg("offset") = 0);
     m.def("as_tensor_data", as_tensor_data, arg("obj"), py::kw_only(), arg("dtype") = py::none(),
           arg("device") = py::none(), arg("copy") = false);
+    m.def("empty_pinned", empty_pinned, arg("shape"), arg("dtype"), arg("device"));
+    m.def("pinned_for", pinned_for, arg("tensor"));
+    m.def(
+        "can_pin", [](const py::object& d) { return can_pin(resolve_device(d.ptr(), "pin_memory")); },
+        arg("device"));
     m.def("to_device", to_device_binding, arg("tensor"), arg("device"), arg("non_blocking") = false);
     m.def("assign", assign_binding, arg("target"), arg("value"));
     m.def(

@@ -399,7 +399,7 @@ void call_out(OpId id, std::span<const Operand> in, std::span<const Attr> attr,
     targets.commit();
 }
 
-void assign(Tensor* dst, const Operand& src) {
+void assign(Tensor* dst, const Operand& src, bool non_blocking) {
     const Op& copy = op(need_core(core_ops().copy, "copy", "copy"));
     check_writable("copy", dst);
     if (!src.tensor && !src.has_scalar)
@@ -416,7 +416,7 @@ void assign(Tensor* dst, const Operand& src) {
     Operand original[] = {dst, src};
     Recorded recorded(original);
     SmallArray<Attr, 1> attr(1);
-    attr[0] = attr_bool(false);  // non_blocking: a copy waits where it must
+    attr[0] = attr_bool(non_blocking);
     Call c(copy, in, attr, &out);
     Tensor* target[] = {dst};
     c.target = target;

@@ -213,7 +213,7 @@ void copy_prepare(Call& c) {
         return fill(o, c.in[1].scalar);
     }
     Tensor* src = c.in[1].tensor;
-    if (src->device != o->device) src = c.keep(to_device(src, o->device, false));
+    if (src->device != o->device) src = c.keep(to_device(src, o->device, bool_attr(c.infer, 0, false)));
     int64_t strides[kMaxRank];
     if (!broadcast_strides(src, o->shape(), strides))
         fail(ErrorKind::Runtime, "shape", c.op.display(),

@@ -128,6 +128,9 @@ tnr_space validated(const tnr_space& given, std::string_view provider) {
         need(s.event_synchronize, "event_synchronize", kWhy);
         need(s.synchronize, "synchronize", kWhy);
     }
+    if (!s.host_alloc != !s.host_release)
+        lie(provider, s.host_alloc ? "host_release" : "host_alloc", "NULL",
+            s.host_alloc ? "a function, as host_alloc is one" : "a function, as host_release is one");
     if (!s.granule) s.granule = 64;
     if (!s.alignment) s.alignment = 64;
     return s;

@@ -178,8 +178,9 @@ void move_bytes(const Transfer& t) {
 
 }  // namespace
 
-// Pageable host memory may go as soon as the caller returns, so only copies between devices of one type are
-// left to their stream.
+// Other memory of the host may be written as soon as the caller returns, so only copies from pinned memory
+// and those between devices of one type are left to their stream. A copy to the host is waited for in any
+// case: its caller reads next.
 TensorRef to_device(Tensor* t, Device device, bool non_blocking) {
     if (t->device == device) return dense_copy(t, current_backend(device.space));
     if (t->device.space != device.space && t->device.space != 0 && device.space != 0) {
@@ -189,7 +190,8 @@ TensorRef to_device(Tensor* t, Device device, bool non_blocking) {
     TensorRef dense = contiguous(t, nullptr);
     TensorRef r = new_tensor(t->shape(), t->dtype, device);
     Stream* stream = current_stream(device);
-    bool later = non_blocking && stream && device.space == t->device.space;
+    bool pinned = dense->storage && dense->storage->pinned_for == device.space && device.space != 0;
+    bool later = non_blocking && stream && (device.space == t->device.space || pinned);
     move_bytes({r->dl.data, dense->dl.data, size_t(t->numel) * size_of(t->dtype), t->device, device, !later});
     if (later) {
         mark_use(dense->storage, stream);

@@ -57,7 +57,7 @@ class FakeDevice {
 
     std::vector<std::string> violations();
     struct Counts {
-        int64_t regions, bytes, streams, events, allocs, releases, synchronizations, tasks, trims;
+        int64_t regions, bytes, streams, events, allocs, releases, synchronizations, tasks, trims, pinned;
     };
     Counts counts();
 

@@ -67,6 +67,20 @@ void FakeDevice::fill_memory_functions() {
         *free_bytes = *total - d.used_;
         return TNR_OK;
     };
+    f.host_alloc = [](void* s, size_t bytes, void** out, char*, size_t) -> int32_t {
+        FakeDevice& d = self(s);
+        std::lock_guard lock(d.mutex_);
+        ++d.counts_.pinned;
+        *out = std::malloc(bytes);
+        return TNR_OK;
+    };
+    f.host_release = [](void* s, void* data, size_t) -> int32_t {
+        FakeDevice& d = self(s);
+        std::lock_guard lock(d.mutex_);
+        --d.counts_.pinned;
+        std::free(data);
+        return TNR_OK;
+    };
 }
 
 void FakeDevice::fill_transfer_functions() {

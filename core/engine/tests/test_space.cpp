@@ -92,6 +92,8 @@ TEST(missing_functions_are_named) {
     refused("event_query", [](tnr_space& s) { s.event_query = nullptr; });
     refused("event_synchronize", [](tnr_space& s) { s.event_synchronize = nullptr; });
     refused("synchronize", [](tnr_space& s) { s.synchronize = nullptr; });
+    refused("host_alloc", [](tnr_space& s) { s.host_alloc = nullptr; });
+    refused("host_release", [](tnr_space& s) { s.host_release = nullptr; });
     refused("granule", [](tnr_space& s) { s.granule = 100; });
     refused("alignment", [](tnr_space& s) { s.alignment = 3; });
     refused("host_order", [](tnr_space& s) { s.host_order = 7; });

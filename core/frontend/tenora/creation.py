@@ -14,8 +14,9 @@ import tenora_ops
 from tenora_engine import Tensor, as_tensor_data
 from tenora_engine import dtype as DType
 
-from .creation_steps import finish, into, need_unpinned, size_of
+from .creation_steps import finish, into, size_of
 from .defaults import default_device, get_default_dtype
+from .pinning import check_pinning
 
 
 def promote_types(type1: DType, type2: DType) -> DType:
@@ -49,9 +50,9 @@ def tensor(
     tenora.int64
     """
     if pin_memory is not False:
-        need_unpinned("tensor", pin_memory)
+        check_pinning("tensor", pin_memory)
     result = as_tensor_data(data, dtype=dtype, device=default_device(device), copy=True)
-    return finish(result.detach(), requires_grad)
+    return finish(result.detach(), requires_grad, pin_memory)
 
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
@@ -88,10 +89,11 @@ def empty(
     if out is not None:
         return into("empty", out, dtype, lambda **options: empty(*sizes, size=size, **options))
     if pin_memory is not False:
-        need_unpinned("empty", pin_memory)
+        check_pinning("empty", pin_memory)
     return finish(
         tenora_ops.empty(size_of("empty", sizes, size), dtype=dtype, device=default_device(device)),
         requires_grad,
+        pin_memory,
     )
 
 
@@ -113,10 +115,11 @@ def zeros(
     if out is not None:
         return into("zeros", out, dtype, lambda **options: zeros(*sizes, size=size, **options))
     if pin_memory is not False:
-        need_unpinned("zeros", pin_memory)
+        check_pinning("zeros", pin_memory)
     return finish(
         tenora_ops.zeros(size_of("zeros", sizes, size), dtype=dtype, device=default_device(device)),
         requires_grad,
+        pin_memory,
     )
 
 
@@ -140,10 +143,11 @@ def ones(
     if out is not None:
         return into("ones", out, dtype, lambda **options: ones(*sizes, size=size, **options))
     if pin_memory is not False:
-        need_unpinned("ones", pin_memory)
+        check_pinning("ones", pin_memory)
     return finish(
         tenora_ops.ones(size_of("ones", sizes, size), dtype=dtype, device=default_device(device)),
         requires_grad,
+        pin_memory,
     )
 
 
@@ -169,12 +173,14 @@ def full(
     if out is not None:
         return into("full", out, dtype, lambda **options: full(size, fill_value, **options))
     if pin_memory is not False:
-        need_unpinned("full", pin_memory)
+        check_pinning("full", pin_memory)
     if isinstance(fill_value, complex):
         dtype = dtype or get_default_dtype().to_complex()
-        return finish(empty(size, dtype=dtype, device=device).fill_(fill_value), requires_grad)
+        return finish(empty(size, dtype=dtype, device=device).fill_(fill_value), requires_grad, pin_memory)
     return finish(
-        tenora_ops.full(size, fill_value, dtype=dtype, device=default_device(device)), requires_grad
+        tenora_ops.full(size, fill_value, dtype=dtype, device=default_device(device)),
+        requires_grad,
+        pin_memory,
     )
 
 
@@ -193,8 +199,8 @@ def empty_like(
     tenora.Size([2, 3])
     """
     if pin_memory is not False:
-        need_unpinned("empty_like", pin_memory)
-    return finish(tenora_ops.empty_like(input, dtype=dtype, device=device), requires_grad)
+        check_pinning("empty_like", pin_memory)
+    return finish(tenora_ops.empty_like(input, dtype=dtype, device=device), requires_grad, pin_memory)
 
 
 def zeros_like(
@@ -212,8 +218,8 @@ def zeros_like(
     [0, 0]
     """
     if pin_memory is not False:
-        need_unpinned("zeros_like", pin_memory)
-    return finish(tenora_ops.zeros_like(input, dtype=dtype, device=device), requires_grad)
+        check_pinning("zeros_like", pin_memory)
+    return finish(tenora_ops.zeros_like(input, dtype=dtype, device=device), requires_grad, pin_memory)
 
 
 def ones_like(
@@ -231,8 +237,8 @@ def ones_like(
     [1, 1]
     """
     if pin_memory is not False:
-        need_unpinned("ones_like", pin_memory)
-    return finish(tenora_ops.ones_like(input, dtype=dtype, device=device), requires_grad)
+        check_pinning("ones_like", pin_memory)
+    return finish(tenora_ops.ones_like(input, dtype=dtype, device=device), requires_grad, pin_memory)
 
 
 def full_like(
@@ -251,9 +257,13 @@ def full_like(
     [7.0, 7.0]
     """
     if pin_memory is not False:
-        need_unpinned("full_like", pin_memory)
+        check_pinning("full_like", pin_memory)
     if isinstance(fill_value, complex):
         return finish(
-            tenora_ops.empty_like(input, dtype=dtype, device=device).fill_(fill_value), requires_grad
+            tenora_ops.empty_like(input, dtype=dtype, device=device).fill_(fill_value),
+            requires_grad,
+            pin_memory,
         )
-    return finish(tenora_ops.full_like(input, fill_value, dtype=dtype, device=device), requires_grad)
+    return finish(
+        tenora_ops.full_like(input, fill_value, dtype=dtype, device=device), requires_grad, pin_memory
+    )

@@ -10,8 +10,9 @@ from tenora_dispatch import errors
 from tenora_engine import Generator, Tensor
 from tenora_engine import dtype as DType
 
-from .creation_steps import finish, given, into, need_tensor, need_unpinned, size_of
+from .creation_steps import finish, given, into, need_tensor, size_of
 from .defaults import default_device
+from .pinning import check_pinning
 
 
 def rand(
@@ -39,11 +40,11 @@ def rand(
             "rand", out, dtype, lambda **options: rand(*sizes, size=size, generator=generator, **options)
         )
     if pin_memory is not False:
-        need_unpinned("rand", pin_memory)
+        check_pinning("rand", pin_memory)
     result = tenora_ops.rand(
         size_of("rand", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
     )
-    return finish(result, requires_grad)
+    return finish(result, requires_grad, pin_memory)
 
 
 def randn(
@@ -71,11 +72,11 @@ def randn(
             "randn", out, dtype, lambda **options: randn(*sizes, size=size, generator=generator, **options)
         )
     if pin_memory is not False:
-        need_unpinned("randn", pin_memory)
+        check_pinning("randn", pin_memory)
     result = tenora_ops.randn(
         size_of("randn", sizes, size), generator=generator, dtype=dtype, device=default_device(device)
     )
-    return finish(result, requires_grad)
+    return finish(result, requires_grad, pin_memory)
 
 
 def randint(
@@ -104,7 +105,7 @@ def randint(
             "randint", out, dtype, lambda **options: randint(low, high, size, generator=generator, **options)
         )
     if pin_memory is not False:
-        need_unpinned("randint", pin_memory)
+        check_pinning("randint", pin_memory)
     if size is None and not (high is None or isinstance(high, int)):
         high, size = None, high
     if size is None:
@@ -121,7 +122,7 @@ def randint(
     result = tenora_ops.randint(
         low, high, size, generator=generator, dtype=dtype, device=default_device(device)
     )
-    return finish(result, requires_grad)
+    return finish(result, requires_grad, pin_memory)
 
 
 def randperm(
@@ -142,9 +143,9 @@ def randperm(
     if out is not None:
         return into("randperm", out, dtype, lambda **options: randperm(n, generator=generator, **options))
     if pin_memory is not False:
-        need_unpinned("randperm", pin_memory)
+        check_pinning("randperm", pin_memory)
     order: Tensor = tenora_ops.randperm(n, generator=generator, dtype=dtype, device=default_device(device))
-    return order
+    return finish(order, False, pin_memory)
 
 
 def rand_like(
@@ -162,8 +163,6 @@ def rand_like(
     >>> tenora.rand_like(tenora.zeros(2, 3)).shape
     tenora.Size([2, 3])
     """
-    if pin_memory is not False:
-        need_unpinned("rand_like", pin_memory)
     need_tensor("rand_like", input)
     return rand(
         input.shape,
@@ -171,6 +170,7 @@ def rand_like(
         dtype=dtype or input.dtype,
         device=device or input.device,
         requires_grad=requires_grad,
+        pin_memory=pin_memory,
     )
 
 
@@ -189,8 +189,6 @@ def randn_like(
     >>> tenora.randn_like(tenora.zeros(2, 3)).shape
     tenora.Size([2, 3])
     """
-    if pin_memory is not False:
-        need_unpinned("randn_like", pin_memory)
     need_tensor("randn_like", input)
     return randn(
         input.shape,
@@ -198,6 +196,7 @@ def randn_like(
         dtype=dtype or input.dtype,
         device=device or input.device,
         requires_grad=requires_grad,
+        pin_memory=pin_memory,
     )
 
 
@@ -221,11 +220,11 @@ def randint_like(
     [2.0, 3.0, 4.0]
     """
     if pin_memory is not False:
-        need_unpinned("randint_like", pin_memory)
+        check_pinning("randint_like", pin_memory)
     like = input if device is None else tenora_ops.empty_like(input, device=device)
     bounds = [bound for bound in (low, high) if bound is not None]
     options = given(generator=generator, dtype=dtype)
-    return finish(tenora_ops.randint_like(like, *bounds, **options), requires_grad)
+    return finish(tenora_ops.randint_like(like, *bounds, **options), requires_grad, pin_memory)
 
 
 def normal(
@@ -260,6 +259,6 @@ def normal(
             "normal", out, dtype, lambda **options: normal(mean, std, size, generator=generator, **options)
         )
     if pin_memory is not False:
-        need_unpinned("normal", pin_memory)
+        check_pinning("normal", pin_memory)
     options = given(generator=generator, dtype=dtype, device=default_device(device))
-    return finish(tenora_ops.normal(mean, std, size, **options), requires_grad)
+    return finish(tenora_ops.normal(mean, std, size, **options), requires_grad, pin_memory)

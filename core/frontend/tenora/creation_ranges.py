@@ -11,8 +11,9 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor, float64
 from tenora_engine import dtype as DType
 
-from .creation_steps import finish, into, need_unpinned
+from .creation_steps import finish, into
 from .defaults import default_device, get_default_dtype
+from .pinning import check_pinning
 
 
 def arange(
@@ -38,7 +39,7 @@ def arange(
     if out is not None:
         return into("arange", out, dtype, lambda **options: arange(start, end, step, **options))
     if pin_memory is not False:
-        need_unpinned("arange", pin_memory)
+        check_pinning("arange", pin_memory)
     if start is None or end is None:
         start, end = 0, start if end is None else end
     if end is None:
@@ -47,7 +48,9 @@ def arange(
         )
     start, end, step = map(_real, (start, end, step))
     return finish(
-        tenora_ops.arange(start, end, step, dtype=dtype, device=default_device(device)), requires_grad
+        tenora_ops.arange(start, end, step, dtype=dtype, device=default_device(device)),
+        requires_grad,
+        pin_memory,
     )
 
 
@@ -124,9 +127,9 @@ def linspace(
     if out is not None:
         return into("linspace", out, dtype, lambda **options: linspace(start, end, steps, **options))
     if pin_memory is not False:
-        need_unpinned("linspace", pin_memory)
+        check_pinning("linspace", pin_memory)
     line = _line("linspace", start, end, steps, dtype, default_device(device))
-    return finish(line, requires_grad)
+    return finish(line, requires_grad, pin_memory)
 
 
 def logspace(
@@ -153,14 +156,14 @@ def logspace(
     if out is not None:
         return into("logspace", out, dtype, lambda **options: logspace(start, end, steps, base, **options))
     if pin_memory is not False:
-        need_unpinned("logspace", pin_memory)
+        check_pinning("logspace", pin_memory)
     place = default_device(device)
     if dtype is None or dtype.is_floating_point or dtype.is_complex:
         exponents = _line("logspace", start, end, steps, dtype, place)
-        return finish(tenora_ops.pow(base, exponents), requires_grad)
+        return finish(tenora_ops.pow(base, exponents), requires_grad, pin_memory)
     ends = _whole("logspace", start), _whole("logspace", end)
     wide = tenora_ops.pow(base, _line("logspace", *ends, steps, float64, place))
-    return finish(tenora_ops.cast(wide, dtype), requires_grad)
+    return finish(tenora_ops.cast(wide, dtype), requires_grad, pin_memory)
 
 
 def eye(
@@ -184,8 +187,8 @@ def eye(
     if out is not None:
         return into("eye", out, dtype, lambda **options: eye(n, m, **options))
     if pin_memory is not False:
-        need_unpinned("eye", pin_memory)
-    return finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad)
+        check_pinning("eye", pin_memory)
+    return finish(tenora_ops.eye(n, m, dtype=dtype, device=default_device(device)), requires_grad, pin_memory)
 
 
 def tril_indices(
@@ -208,9 +211,9 @@ def tril_indices(
     [[0, 1, 1], [0, 0, 1]]
     """
     if pin_memory is not False:
-        need_unpinned("tril_indices", pin_memory)
+        check_pinning("tril_indices", pin_memory)
     places = tenora_ops.tril_indices(row, col, offset, dtype=dtype, device=default_device(device))
-    return finish(places, requires_grad)
+    return finish(places, requires_grad, pin_memory)
 
 
 def triu_indices(
@@ -233,6 +236,6 @@ def triu_indices(
     [[0, 0, 1], [0, 1, 1]]
     """
     if pin_memory is not False:
-        need_unpinned("triu_indices", pin_memory)
+        check_pinning("triu_indices", pin_memory)
     places = tenora_ops.triu_indices(row, col, offset, dtype=dtype, device=default_device(device))
-    return finish(places, requires_grad)
+    return finish(places, requires_grad, pin_memory)

@@ -9,9 +9,13 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_engine import dtype as DType
 
+from .pinning import pinned
 
-def finish(tensor: Tensor, requires_grad: bool) -> Tensor:
-    """A new leaf, which requires gradients if that was asked for."""
+
+def finish(tensor: Tensor, requires_grad: bool, pin_memory: object = False) -> Tensor:
+    """A new leaf, in pinned memory and requiring gradients if that was asked for."""
+    if pin_memory:
+        tensor = pinned("pin_memory", tensor)
     return tensor.requires_grad_(True) if requires_grad else tensor
 
 
@@ -56,19 +60,4 @@ def need_tensor(op: str, input: object) -> None:
     if not isinstance(input, Tensor):
         raise errors.ArgumentTypeError(
             f"[{op}] input is wrong: got {type(input).__name__}, expected Tensor. Convert it with tenora.tensor(...)."
-        )
-
-
-def need_unpinned(op: str, pin_memory: object) -> None:
-    """Refuses a tensor in pinned memory: no memory space has any, as PyTorch says where there is no accelerator.
-
-    RuntimeError for True, TypeError for what is neither a bool nor None.
-    """
-    if not (pin_memory is None or isinstance(pin_memory, bool)):
-        raise errors.ArgumentTypeError(
-            f"[{op}] pin_memory is wrong: got {type(pin_memory).__name__}, expected bool. Leave it out."
-        )
-    if pin_memory:
-        raise errors.OperationError(
-            f"[{op}] pin_memory: got True, expected False, since no backend has pinned memory. Leave it out."
         )

@@ -15,8 +15,8 @@ from tenora_engine import dtype as _DType
 
 from .creation_steps import finish as _finish
 from .creation_steps import into as _into
-from .creation_steps import need_unpinned as _need_unpinned
 from .defaults import default_device as _default_device
+from .pinning import check_pinning as _check_pinning
 
 _functions = _ops.public_functions("fft")
 globals().update(_functions)
@@ -46,8 +46,10 @@ def fftfreq(
     if out is not None:
         return _into("fft.fftfreq", out, dtype, lambda **options: fftfreq(n, d, **options))
     if pin_memory is not False:
-        _need_unpinned("fft.fftfreq", pin_memory)
-    return _finish(_functions["fftfreq"](n, d, dtype=dtype, device=_default_device(device)), requires_grad)
+        _check_pinning("fft.fftfreq", pin_memory)
+    return _finish(
+        _functions["fftfreq"](n, d, dtype=dtype, device=_default_device(device)), requires_grad, pin_memory
+    )
 
 
 def rfftfreq(
@@ -72,5 +74,7 @@ def rfftfreq(
     if out is not None:
         return _into("fft.rfftfreq", out, dtype, lambda **options: rfftfreq(n, d, **options))
     if pin_memory is not False:
-        _need_unpinned("fft.rfftfreq", pin_memory)
-    return _finish(_functions["rfftfreq"](n, d, dtype=dtype, device=_default_device(device)), requires_grad)
+        _check_pinning("fft.rfftfreq", pin_memory)
+    return _finish(
+        _functions["rfftfreq"](n, d, dtype=dtype, device=_default_device(device)), requires_grad, pin_memory
+    )

@@ -10,7 +10,7 @@ from tenora_engine import Size, Tensor, complex64, set_tensor_method
 from tenora_ops.checks import broadcast_shape, ints
 
 from . import creation, defaults
-from .creation_steps import need_unpinned
+from .pinning import check_pinning
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -42,10 +42,8 @@ def scalar_tensor(
     >>> tenora.scalar_tensor(2)
     tensor(2.)
     """
-    if pin_memory is not False:
-        need_unpinned("scalar_tensor", pin_memory)
     kind = dtype or (complex64 if isinstance(s, complex) else defaults.get_default_dtype())
-    return creation.tensor(s, dtype=kind, device=device, requires_grad=requires_grad)
+    return creation.tensor(s, dtype=kind, device=device, requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def empty_strided(
@@ -67,7 +65,7 @@ def empty_strided(
     (1, 2)
     """
     if pin_memory is not False:
-        need_unpinned("empty_strided", pin_memory)
+        check_pinning("empty_strided", pin_memory)
     sizes, steps = ints(size), ints(stride)
     if len(sizes) != len(steps) or any(n < 0 for n in (*sizes, *steps)):
         raise errors.OperationError(
@@ -75,7 +73,7 @@ def empty_strided(
             "negative. Give a stride for every size."
         )
     room = 0 if 0 in sizes else 1 + sum((n - 1) * step for n, step in zip(sizes, steps, strict=True))
-    memory = creation.empty(room, dtype=dtype, device=device)
+    memory = creation.empty(room, dtype=dtype, device=device, pin_memory=pin_memory)
     return memory.as_strided(sizes, steps).detach().requires_grad_(requires_grad)
 
 
@@ -98,14 +96,14 @@ def empty_permuted(
     (1, 2)
     """
     if pin_memory is not False:
-        need_unpinned("empty_permuted", pin_memory)
+        check_pinning("empty_permuted", pin_memory)
     sizes, order = ints(size), ints(physical_layout)
     if sorted(order) != list(range(len(sizes))):
         raise errors.OperationError(
             f"[empty_permuted] layout is wrong: got {order}, expected a permutation of {len(sizes)} dims. Name each "
             "dim once."
         )
-    memory = creation.empty([sizes[d] for d in order], dtype=dtype, device=device)
+    memory = creation.empty([sizes[d] for d in order], dtype=dtype, device=device, pin_memory=pin_memory)
     back = [order.index(d) for d in range(len(sizes))]
     return tenora_ops.permute(memory, back).detach().requires_grad_(requires_grad)
 
@@ -125,9 +123,9 @@ def new_empty_strided(
     >>> tenora.ones(2, dtype=tenora.int32).new_empty_strided((2, 3), (1, 2)).dtype
     tenora.int32
     """
-    if pin_memory is not False:
-        need_unpinned("new_empty_strided", pin_memory)
-    return empty_strided(size, stride, dtype=dtype or self.dtype, device=device or self.device)
+    return empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device or self.device, pin_memory=pin_memory
+    )
 
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Any:

@@ -16,8 +16,8 @@ from tenora_engine import Storage, Tensor, _rebuild_tensor, is_grad_enabled, set
 from tenora_engine import device as Device
 from tenora_engine import dtype as DType
 
-from . import creation
-from .accelerator import served_type
+from . import creation, pinning
+from .pinning import pinned
 
 _TYPE_NAMES = {
     "float32": "FloatTensor",
@@ -84,37 +84,29 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
 
 
 def pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """`self`: no backend pins, and each reaches the memory of the host as it is.
+    """The tensor in pinned memory, from which `to(device, non_blocking=True)` returns before the copy is over.
 
-    RuntimeError for a tensor that is not on the host, and where there is no accelerator, as in PyTorch.
+    A new tensor that keeps the history; itself where it is pinned already, or where the backend of the accelerator (of
+    `device`, if given) has no pinned memory. RuntimeError for a tensor that is not on the host, and where there is no
+    accelerator, as in PyTorch.
 
     >>> import tenora
     >>> x = tenora.ones(2)
     >>> x = x.pin_memory() if tenora.cuda.is_available() else x
-    >>> x.is_pinned()
-    False
+    >>> x.device
+    device(type='cpu')
     """
-    if self.device.type != "cpu":
-        raise errors.OperationError(
-            f"[pin_memory] the tensor is not on the host: got one on {self.device}, expected one on cpu. "
-            "Only memory of the host is pinned: leave it out."
-        )
-    if served_type() is None:
-        raise errors.OperationError(
-            "[pin_memory] there is no accelerator: got a tensor of the host, expected a device beside it. "
-            "Leave it out, or call it only where one is available."
-        )
-    return self
+    return pinned("pin_memory", self, device)
 
 
 def is_pinned(self: Tensor, device: Any = None) -> bool:
-    """Whether the memory is pinned: no backend pins.
+    """Whether the tensor lies in pinned memory, of the given device type if there is one.
 
     >>> import tenora
     >>> tenora.ones(2).is_pinned()
     False
     """
-    return False
+    return pinning.is_pinned(self, device)
 
 
 def storage(self: Tensor) -> Any:

@@ -61,8 +61,9 @@ def to(
 ) -> Tensor:
     """`self` with another dtype or on another device; `self` itself when nothing changes and `copy` is false.
 
-    `non_blocking` lets copies between devices of one type run on their stream; copies from and to the host always wait,
-    for its memory may be given back at once.
+    `non_blocking` leaves copies between devices of one type, and those from pinned memory of the host to a device, to
+    the stream: do not write to pinned memory before the copy is over. Other memory of the host may be written at once,
+    and what comes to the host read at once: those copies wait.
 
     >>> import tenora
     >>> tenora.ones(2).to(tenora.int64).tolist()

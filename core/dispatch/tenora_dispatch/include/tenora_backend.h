@@ -235,6 +235,13 @@ typedef struct {
     int32_t own_pool;
     int32_t reserved3;
     int32_t (*trim)(void* state, int32_t device);
+
+    /* [optional] Pinned memory: host memory that the devices of this type read and write by themselves. A
+       copy_bytes between it and a device may run after the call returned; tenora keeps both sides until the
+       stream is past it. From or to other host memory tenora waits for the stream. Both functions or none;
+       host_release is called when no stream uses the memory any more. */
+    int32_t (*host_alloc)(void* state, size_t bytes, void** out, char* error, size_t error_size);
+    int32_t (*host_release)(void* state, void* data, size_t bytes);
 } tnr_space;
 
 /* ---- what tenora offers to a backend ---- */

@@ -31,7 +31,7 @@ void call_inplace(OpId op, Tensor* self, std::span<const Operand> in, std::span<
 void call_out(OpId op, std::span<const Operand> in, std::span<const Attr> attr, std::span<Tensor* const> out);
 
 // Writes `src` (tensor or scalar, broadcast, cast) into `dst`'s elements in place, recorded: copy_, x[i] = v.
-void assign(Tensor* dst, const Operand& src);
+void assign(Tensor* dst, const Operand& src, bool non_blocking = false);
 void warn_of_byte_mask(std::string_view what);  // uint8 was the dtype of masks before bool was
 
 // Runs the kernel of `op` on given, already allocated outputs; no rules, no tape. `accumulate` needs the
@@ -60,6 +60,9 @@ TensorRef contiguous(Tensor* t,
                      const char* why);   // alias-free dense copy unless dense already (then a new ref)
 TensorRef cast(Tensor* t, DType dtype);  // hidden-copy event when implicit
 TensorRef to_device(Tensor* t, Device device, bool non_blocking);
+bool can_pin(Device device);  // whether its backend has pinned memory
+// On the host, not filled, in memory that devices of `device`'s type read by themselves; dense.
+TensorRef new_pinned(std::span<const int64_t> shape, DType dtype, Device device);
 void fill(Tensor* t, const Scalar& value);  // raw, no tape, no version bump
 
 // Which kernel would run and why: `tenora explain`.

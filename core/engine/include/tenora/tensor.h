@@ -67,7 +67,8 @@ struct Storage {
     uint8_t stream_slot =
         kNoSlot;       // slot of the stream it was allocated on (stream.h); kNoSlot: host order or foreign
     uint8_t kind = 0;  // storage.cpp: block, one with its header, foreign
-    uint8_t size_class = 0;          // storage.cpp
+    uint8_t pinned_for = 0;  // number of the space whose devices read and write this host memory; 0: none
+    uint8_t size_class = 0;  // storage.cpp
     std::atomic<bool> saved{false};  // some node of the tape saved a window on it (tape_cycles.cpp)
     void* block = nullptr;           // allocator block, or null
     void (*foreign_release)(void* owner) = nullptr;  // foreign memory: called once, on any thread

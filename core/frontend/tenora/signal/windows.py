@@ -23,8 +23,9 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor, float64
 from tenora_engine import dtype as DType
 
-from ..creation_steps import need_unpinned
+from ..creation_steps import finish
 from ..defaults import default_device, get_default_dtype
+from ..pinning import check_pinning
 
 
 class Options(TypedDict, total=False):
@@ -60,7 +61,7 @@ def _window(
         raise errors.ArgumentTypeError(
             f"[{name}] unexpected keyword argument: got {unknown[0]!r}, expected one of {list(known)}. Leave it out."
         )
-    need_unpinned(name, options.get("pin_memory"))
+    check_pinning(name, options.get("pin_memory"))
     length = _length(name, length)
     dtype = options.get("dtype") or get_default_dtype()
     if not dtype.is_floating_point:
@@ -72,7 +73,7 @@ def _window(
         last = float(length if not sym and length > 1 else length - 1)
         places = tenora_ops.arange(0, length, 1, dtype=float64, device=place)
         made = tenora_ops.cast(formula(places, last), dtype)
-    return made.requires_grad_(True) if options.get("requires_grad") else made
+    return finish(made, options.get("requires_grad", False), options.get("pin_memory"))
 
 
 def _length(name: str, length: Any) -> int:
