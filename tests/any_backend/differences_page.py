@@ -79,13 +79,6 @@ KNOWN: tuple[Row, ...] = (
         "tests/any_backend/test_index_forms_torch.py::test_taken_though_pytorch_refuses",
     ),
     (
-        "`masked_fill`, `masked_select` of a mask of uint8",
-        "refused",
-        "holds where it is not 0, with a warning",
-        "as in `where` and in an index, where PyTorch takes it",
-        "tests/any_backend/test_kinder_calls_torch.py::test_masks_of_uint8",
-    ),
-    (
         "random numbers of a seed",
         "a Mersenne twister",
         "Philox 4x32-10: the same bits on every backend, layout and number of threads",

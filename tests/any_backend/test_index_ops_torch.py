@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import index_op_cases as drawn
@@ -124,13 +125,12 @@ def outcome(name: str, call: drawn.Call, module: Any) -> Any:
 def lenient(name: str, call: drawn.Call) -> bool:
     """Where one side may take what the other refuses.
 
-    Either checks less where nothing is read or written; tenora broadcasts the value of masked_fill and takes the uint8
-    masks that both take in `where` and between brackets; PyTorch refuses some calls on 0-d tensors.
+    Either checks less where nothing is read or written; tenora broadcasts the value of masked_fill; PyTorch refuses
+    some calls on 0-d tensors.
     """
     arrays = [a for a in call.arguments if isinstance(a, np.ndarray)]
     value = name == "masked_fill" and np.ndim(call.arguments[2]) > 0
-    mask = name == "masked_fill" and call.arguments[1].dtype == np.uint8
-    return value or mask or any(not a.size for a in arrays) or not arrays[0].ndim
+    return value or any(not a.size for a in arrays) or not arrays[0].ndim
 
 
 @examples(60)
@@ -149,3 +149,26 @@ def test_what_one_refuses_the_other_refuses(backend: str, name: str, data: Any) 
         return
     assert tuple(ours.shape) == tuple(theirs.shape) and str(ours.dtype)[7:] == str(theirs.dtype)[6:]
     drawn.close(name, ours.numpy(), theirs.numpy())
+
+
+#: Name -> a call with a mask.
+MASKED: dict[str, Callable[[Any, Any], Any]] = {
+    "masked_fill": lambda x, mask: x.masked_fill(mask, 9.0),
+    "masked_fill_": lambda x, mask: x.masked_fill_(mask, 9.0),
+    "masked_select": lambda x, mask: x.masked_select(mask),
+    "masked_scatter": lambda x, mask: x.masked_scatter(mask, x),
+}
+
+
+@pytest.mark.filterwarnings("ignore:masked_scatter_ received")
+@pytest.mark.parametrize("dtype", ["uint8", "int64", "float32"])
+@pytest.mark.parametrize("name", MASKED)
+def test_masks_are_bool(backend: str, name: str, dtype: str) -> None:
+    """uint8, too, which `where` and brackets still take."""
+    for m in (torch, tenora):
+        x, mask = m.arange(3.0), m.tensor([1, 0, 2], dtype=getattr(m, dtype))
+        with pytest.raises(RuntimeError) as refused:
+            MASKED[name](x, mask)
+        assert x.tolist() == [0.0, 1.0, 2.0]
+    wanted = f"[{name.rstrip('_')}] wrong dtype of the mask: got {dtype}, expected bool."
+    assert str(refused.value).startswith(wanted)

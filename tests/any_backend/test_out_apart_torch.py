@@ -77,6 +77,35 @@ def refused_alike(call: Call, make: Callable[[Any], tuple[Any, Any]]) -> None:
     assert x.tolist() == before
 
 
+PARTLY: dict[str, Call] = {
+    "index of gather": lambda m, x, out: m.gather(m.arange(6) * 10, 0, x, out=out),
+    "input of scatter": lambda m, x, out: m.scatter(x, 0, places(m), 7, out=out),
+    "input of scatter_add": lambda m, x, out: m.scatter_add(x, 0, places(m), places(m), out=out),
+    "input of index_add": lambda m, x, out: m.index_add(x, 0, places(m), places(m), out=out),
+    "input of index_copy": lambda m, x, out: m.index_copy(x, 0, places(m), places(m), out=out),
+}
+
+
+@pytest.mark.parametrize("size", [3, 1])
+@pytest.mark.parametrize("name", PARTLY)
+def test_what_may_be_the_target_is_all_of_it_or_nothing(backend: str, name: str, size: int) -> None:
+    """One of another size takes the room behind it."""
+    for m in (torch, tenora):
+        memory = m.arange(6)
+        with pytest.raises(RuntimeError, match=r"single memory location|share some of their memory"):
+            PARTLY[name](m, memory[:3], memory[1 : 1 + size])
+        assert memory.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["take", "index_select", "masked_select"])
+def test_a_target_that_grows_into_what_is_read_is_refused(backend: str, name: str) -> None:
+    """PyTorch looks before it grows, and then writes over what it has not read yet."""
+    memory = tenora.arange(6.0)
+    with pytest.raises(RuntimeError, match="out= shares memory with what is read"):
+        READS[name](tenora, memory[:3], memory[1:1])
+    assert memory.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+
+
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("name", READS)
 def test_what_is_read(backend: str, name: str, first: int) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from sim_device import simulated
 
@@ -61,10 +63,40 @@ def test_what_a_kernel_found_is_told_with_its_code() -> None:
         del wrong
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, i: x.take(i),
+        lambda x, i: x.index_fill(0, i, 7.0),
+        lambda x, i: x.clone().index_fill_(0, i, 7.0),
+        lambda x, i: x.put(i, x[:2]),
+        lambda x, i: x.put(i.to(x.device), tenora.ones(2, device=i.device)),
+        lambda x, i: x.index_select(0, i),
+        lambda x, i: x.index_copy(0, i, x[:2]),
+    ],
+)
+def test_places_lie_where_the_elements_do(call: Any) -> None:
+    with simulated():
+        for place, other in (("sim:0", "cpu"), ("cpu", "sim:0")):
+            x, i = tenora.arange(3.0, device=place), tenora.tensor([2, 0], device=other)
+            with pytest.raises(RuntimeError, match=f"different devices: got {place} and {other}"):
+                call(x, i)
+
+
+def test_a_number_of_the_host_is_put_on_the_device() -> None:
+    with simulated():
+        value = tenora.tensor(7.0, requires_grad=True)
+        places = (tenora.tensor([2, 0], device="sim"),)
+        written = tenora.arange(3.0, device="sim").index_put(places, value)
+        assert written.tolist() == [7.0, 1.0, 7.0] and str(written.device) == "sim:0"
+        written.sum().backward()
+        assert value.grad is not None and value.grad.item() == 2.0 and value.grad.device.type == "cpu"
+
+
 def test_memory_of_the_host_alone_is_pinned() -> None:
     x = tenora.ones(2)
     with simulated():
-        assert x.pin_memory() is x
+        assert x.pin_memory().tolist() == [1.0, 1.0]
         with pytest.raises(RuntimeError, match="not on the host: got one on sim:0, expected one on cpu"):
             x.to("sim").pin_memory()
 

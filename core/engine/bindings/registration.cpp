@@ -121,6 +121,7 @@ int register_op_binding(const py::kwargs& kwargs) {
     spec.dynamic_vjp = f.flag("dynamic_vjp");
     spec.shape_only = f.mask("shape_only", 0);
     spec.apart = f.mask("apart", 0);
+    spec.masks = f.mask("masks", 0);
     spec.output_differentiable = f.mask("output_differentiable", ~0ull);
     spec.random = f.flag("random");
     spec.inplace_ok = f.flag("inplace_ok");

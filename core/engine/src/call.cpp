@@ -240,12 +240,21 @@ bool strided_call(const Op& op, std::span<const Operand> in, std::span<const Att
     return false;
 }
 
+void check_masks(const Op& op, std::span<const Operand> in) {
+    for (size_t i = 0; i < in.size(); ++i)
+        if (Tensor* t = in[i].tensor; t && needs_bit(op.spec.masks, i) && t->dtype != DType::Bool)
+            fail(ErrorKind::Runtime, "dtype", op.display(),
+                 text("wrong dtype of the mask: got ", t->dtype,
+                      ", expected bool. Compare it with something, e.g. `mask != 0`."));
+}
+
 // The general way. Results in out; returns the backend that computed.
 BackendId slow_call(const Op& op, std::span<const Operand> in, std::span<const Attr> attr, TensorRef* out,
                     std::span<Tensor* const> target, uint64_t* needs) {
     std::vector<Operand> replaced;
     std::vector<TensorRef> kept;
     std::span<const Operand> operands = in;
+    if (op.spec.masks) check_masks(op, in);
     if (op.first_index) operands = resolve_masks(op, in, op.first_index, replaced, kept);
     SmallArray<Attr, 12> own(attr.size());
     std::copy(attr.begin(), attr.end(), own.data());

@@ -46,8 +46,7 @@ bool surely_share(const Tensor* a, const Tensor* b) {
 
 // PyTorch's rule: certain partial overlap of dense windows
 // is an error; what is not certain goes through a copy.
-void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> in) {
-    if (!op.pointwise) return;
+void check_whole(const Op& op, const Tensor* target, std::span<const Operand> in) {
     for (const Operand& o : in) {
         const Tensor* t = o.tensor;
         if (!t || t == target || !surely_share(t, target) || same_window(t, target)) continue;
@@ -57,7 +56,12 @@ void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> 
     }
 }
 
-// What is read here and there is refused as out= even where all of it is the target.
+void check_overlap(const Op& op, const Tensor* target, std::span<const Operand> in) {
+    if (op.pointwise) check_whole(op, target, in);
+}
+
+// What is read here and there is refused as out= even where all of it is the target; other operands of such
+// an op where a part of them is.
 void check_apart(const Op& op, const Tensor* target, std::span<const Operand> in) {
     for (size_t i = 0; i < in.size(); ++i) {
         const Tensor* t = in[i].tensor;
@@ -67,6 +71,7 @@ void check_apart(const Op& op, const Tensor* target, std::span<const Operand> in
              text("out= shares memory with what is read: got ", describe(t), " and ", describe(target),
                   ", expected memory of its own. Leave out= out, or clone the input first."));
     }
+    check_whole(op, target, in);
 }
 
 void check_castable(const Op& op, DType from, DType to) {

@@ -170,6 +170,7 @@ void prepare_index_put(Call& c) {
         given = c.keep(new_tensor({}, o->dtype, o->device));
         fill(given, c.in[1].scalar);
     }
+    if (given->device != o->device) given = c.keep(to_device(given, o->device, false));  // a number
     int64_t strides[kMaxRank];
     broadcast_strides(given, {p.result_shape, size_t(p.result_rank)}, strides);
     LocalView old, out, values;

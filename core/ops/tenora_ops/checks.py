@@ -106,6 +106,16 @@ def need_indices(
         )
 
 
+def need_device(op: str, input: Any, *tensors: Any) -> None:
+    """Refuses tensors of another device than that of `input`; RuntimeError."""
+    for tensor in tensors:
+        if tensor.device != input.device:
+            raise errors.OperationError(
+                f"[{op}] operands on different devices: got {input.device} and {tensor.device}, expected one device. "
+                "Move one of them with .to(...)."
+            )
+
+
 def need_real(op: str, *tensors: Any) -> None:
     """The formula holds for real numbers only, and a cast would drop imaginary parts.
 

@@ -469,6 +469,7 @@ masked_select = op(
         dtype=x.dtype,
     ),
     apart=("input", "mask"),
+    masks=("mask",),
     doc="The elements where the mask holds, in row-major order.",
     example="tenora.masked_select(tenora.tensor([1, 2, 3]), tenora.tensor([True, False, True]))",
     method=True,

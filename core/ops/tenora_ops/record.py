@@ -79,7 +79,8 @@ class Record:
     Faces: `public` name shared by overloads (with its module, as in `nn.functional.gelu`; "" keeps the op out of the
     namespace), `method` and `inplace` (a name, or True for the public one), `attribute` (a Tensor property), `out`,
     `operator` slot, `aliases`, `result` names, `display` (what errors call an op without a public name).
-    `apart`: tensor parameters whose memory `out=` may not share, as PyTorch rules for what reads here and there.
+    `apart`: tensor parameters whose memory `out=` may not share, as PyTorch rules for what reads here and there;
+    `masks`: those that must be of dtype bool.
     `renames`: the public name of the op that this record gives a second name or an argument form; such a record is no
     op of its own (`census.py`).
 
@@ -109,6 +110,7 @@ class Record:
     differentiable: bool = DERIVED
     shape_only: tuple[str, ...] = ()
     apart: tuple[str, ...] = ()
+    masks: tuple[str, ...] = ()
     not_differentiable: tuple[int, ...] = ()
     no_gradient: tuple[str, ...] = ()
     no_differences: str = ""
@@ -288,6 +290,7 @@ def _register(entry: Record) -> OpFunction:
         dynamic_vjp=entry.dynamic_vjp,
         shape_only=sum(1 << operands.index(name) for name in entry.shape_only),
         apart=sum(1 << operands.index(name) for name in entry.apart),
+        masks=sum(1 << operands.index(name) for name in entry.masks),
         output_differentiable=outputs,
         random=entry.random,
         checks_data=entry.checks_data,
@@ -324,10 +327,12 @@ def _validate(entry: Record) -> None:
         raise RecordError(
             f"[{name}] field 'dtypes' is empty: got none, expected one at least. Name those that samples are drawn in."
         )
-    unknown = set(entry.shape_only + entry.apart + entry.labels) - {p.name for p in entry.schema.operands}
+    unknown = set(entry.shape_only + entry.apart + entry.masks + entry.labels) - {
+        p.name for p in entry.schema.operands
+    }
     if unknown:
         raise RecordError(
-            f"[{name}] shape_only, apart or labels: got {sorted(unknown)}, expected names of tensor parameters. "
+            f"[{name}] shape_only, apart, masks or labels: got {sorted(unknown)}, expected names of tensor parameters. "
             "Rename them."
         )
     if entry.kind == "python" and (entry.inplace or entry.out or entry.operator or entry.vjp):

@@ -6,7 +6,15 @@ from typing import Any
 
 from tenora_dispatch import errors
 from tenora_engine import _engine
-from tenora_ops.checks import broadcast_shape, ints, need_indices, need_real, number_for, wrap_dim
+from tenora_ops.checks import (
+    broadcast_shape,
+    ints,
+    need_device,
+    need_indices,
+    need_real,
+    number_for,
+    wrap_dim,
+)
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
@@ -17,6 +25,7 @@ PLACES = Family("index", "", "", "", unary, ALL)
 
 def _take(input: Any, index: Any) -> Any:
     need_indices("take", index)
+    need_device("take", input, index)
     return ops.index(ops.reshape(input, (-1,)), [index])
 
 
@@ -114,6 +123,7 @@ def _index_fill(input: Any, dim: int, index: Any, value: Any) -> Any:
         value = number_for("index_fill", "value", value, input.dtype, complex_only=True)
     value = ops.fill_tensor(ops.full((), 0, dtype=input.dtype, device=input.device), value)
     need_indices("index_fill", index, 1, error=errors.IndexRangeError)
+    need_device("index_fill", input, index)
     dim, index = wrap_dim("index_fill", dim, input.ndim), ops.reshape(index, (-1,))
     line = ops.full((input.shape[dim] if input.ndim else 1,), False, dtype=_engine.bool, device=input.device)
     line = ops.index_put(line, ops.full((), True, dtype=_engine.bool, device=input.device), [index])
@@ -194,6 +204,7 @@ index_copy = op(
 
 def _put_places(input: Any, index: Any, source: Any, accumulate: bool) -> Any:
     need_indices("put", index)
+    need_device("put", input, index, source)
     if source.numel() != index.numel():
         raise errors.IndexRangeError(
             f"[put] source does not fit: got {source.numel()} elements for {index.numel()} indices, expected as many. "
@@ -237,10 +248,10 @@ def _put(x: Any, index: Any, source: Any, accumulate: bool) -> Any:
 
 
 def _masked_scatter(input: Any, mask: Any, source: Any) -> Any:
-    if mask.dtype != _engine.bool or source.dtype != input.dtype:
+    if source.dtype != input.dtype:
         raise errors.OperationError(
-            f"[masked_scatter] dtypes are wrong: got mask {mask.dtype} and source {source.dtype}, expected "
-            f"{_engine.bool} and {input.dtype}. Cast them."
+            f"[masked_scatter] wrong dtype of the source: got {source.dtype}, expected {input.dtype} like input. "
+            "Cast it with .to(...)."
         )
     shape = broadcast_shape("masked_scatter", [input.shape, mask.shape])
     where = ops.expand(mask, shape)
@@ -277,6 +288,7 @@ masked_scatter = op(
         sample(draw.array(3), np.zeros(3, dtype=bool), draw.array(0)),
     ],
     oracle=_masked_written,
+    masks=("mask",),
     doc="input with the elements of source, in order, where the mask holds.",
     example="tenora.masked_scatter(tenora.zeros(3), tenora.tensor([True, False, True]), tenora.ones(2))",
     method=True,

@@ -120,6 +120,7 @@ masked_fill = op(
     ),
     tolerance="exact",
     oracle=lambda x, mask, value: np.where(mask, np.asarray(value).astype(x.dtype), x),
+    masks=("mask",),
     doc="input with value where the mask holds.",
     example="tenora.masked_fill(tenora.tensor([1.0, 2.0]), tenora.tensor([True, False]), 9.0)",
     method=True,

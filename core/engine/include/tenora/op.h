@@ -90,6 +90,7 @@ struct OpSpec {
     bool dynamic_vjp = false;                // the formula branches on data: called back instead of traced
     uint64_t shape_only = 0;                 // bit i: input i is read for its shape, dtype, device only
     uint64_t apart = 0;                      // bit i: out= shares no memory with input i
+    uint64_t masks = 0;                      // bit i: input i must be of dtype bool
     uint64_t output_differentiable = ~0ull;  // bit per output (argmax part of max_dim is not)
     bool random = false;                     // consumes the generator
     bool inplace_ok = false;                 // `name_` exists
