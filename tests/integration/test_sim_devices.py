@@ -118,3 +118,16 @@ def test_what_is_made_without_a_device_lies_on_the_default_one() -> None:
         finally:
             tenora.set_default_device(None)
         assert {str(x.device) for x in made} == {"sim:0"}
+
+
+@pytest.mark.parametrize("name", ["cholesky_solve", "triangular_solve", "linalg.solve_triangular"])
+def test_a_kernel_in_the_place_of_a_function_is_given_one_device(name: str) -> None:
+    """The parts of the function would look; a kernel of the host in their place read the device's memory."""
+    solve: Any = eval(f"tenora.{name}", {"tenora": tenora})
+    options = {"upper": True} if name.startswith("linalg") else {}
+    with simulated(), tenora.use_backend("reference", device="cpu"):
+        here, there = tenora.eye(3), tenora.eye(3).to("sim")
+        for pair in ((here, there), (there, here)):
+            with pytest.raises(tenora.TenoraError, match="different devices") as caught:
+                solve(*pair, **options)
+            assert caught.value.code == "device"

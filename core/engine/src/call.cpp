@@ -305,9 +305,11 @@ void run_rules(Call& c) {
         fail(ErrorKind::Type, "argument", op.display(),
              text("wrong number of operands: got ", c.in.size(), ", expected ", op.spec.n_in,
                   ". Check the call."));
-    bool own_devices = op.spec.implementation == Implementation::Function || op.copies;
-    c.infer.device =
-        own_devices && !c.in.empty() && c.in[0].tensor ? c.in[0].tensor->device : common_device(op, c.in);
+    // The parts of a function look at their operands themselves; where it has rules a kernel may take its
+    // place.
+    bool parts_look = op.spec.implementation == Implementation::Function && !op.has_rules;
+    bool own_devices = (parts_look || op.copies) && !c.in.empty() && c.in[0].tensor;
+    c.infer.device = own_devices ? c.in[0].tensor->device : common_device(op, c.in);
     if (!op.has_rules) return;
     if (op.dtype_rule)
         op.dtype_rule(c.infer);
