@@ -146,3 +146,11 @@ def test_a_gradient_of_an_empty_result_of_another_shape(monkeypatch: pytest.Monk
     grad = tenora.autograd.grad
     monkeypatch.setattr(tenora.autograd, "grad", lambda *a, **k: [g.sum() for g in grad(*a, **k)])
     planted.fails("gradients", id, "gradient of operand 0: got tenora.float32(), expected tenora.float32(0,")
+
+
+def test_what_only_large_samples_say_beside_their_arrays_is_differentiated_in_float64() -> None:
+    record = tenora_ops.record("addmm")
+    said = [s.options for _, s in gradients.chosen(record, "float64")]
+    assert {"beta": 0.5, "alpha": 2} in said and {} in said
+    assert {} in [s.options for _, s in gradients.chosen(record, "float32")]
+    assert all(gradients.size(s) <= gradients.WIDEST for _, s in gradients.chosen(record, "float64"))

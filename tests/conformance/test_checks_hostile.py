@@ -84,6 +84,12 @@ def test_an_edge_that_is_wrong(defect: Any, words: str, monkeypatch: pytest.Monk
     planted.fails("hostile", "add/float32/edges/0:hostile", words)
 
 
+def test_a_product_that_loses_the_sign_of_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted.passes("hostile", "mul/float32/edges/0:hostile")
+    planted.plant_ufunc(monkeypatch, pointwise.multiply, lambda x, y, out: np.add(x * y, 0, out=out))
+    planted.fails("hostile", "mul/float32/edges/0:hostile", "sign of zero")
+
+
 def test_a_sum_of_halves_that_is_made_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in (0, 1):
         planted.passes("hostile", f"sum/float16/long/{number}:hostile")

@@ -141,6 +141,28 @@ def test_an_index_that_is_let_through(monkeypatch: pytest.MonkeyPatch) -> None:
     planted.fails("errors", "gather/float32/index/0:error", "wrong index")
 
 
+def test_an_index_from_the_end_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    planted.passes("errors", "gather/float32/negative/0:error")
+    monkeypatch.setattr(index, "_check", lambda *given: None)
+    planted.fails("errors", "gather/float32/negative/0:error", "expected a refusal")
+
+
+@pytest.mark.parametrize(
+    ("name", "case", "words"),
+    [
+        ("pad", "pad/float32/choice/0:error", "wrong choice"),
+        ("addcmul", "addcmul/int32/number/0:error", "wrong number"),
+        ("local_response_norm", "local_response_norm/float32/dtype/0:error", "wrong dtype"),
+    ],
+)
+def test_a_word_a_number_or_a_dtype_that_means_nothing_and_is_taken(
+    name: str, case: str, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted.passes("errors", case)
+    monkeypatch.setitem(tenora_ops.REGISTERED, name, lambda *given, **options: given[0])
+    planted.fails("errors", case, words)
+
+
 def test_every_kind_of_wrong_is_tried() -> None:
     kinds = {case.layout for case in errors.CHECK.cases()}
     assert kinds == set(errors.SPOIL)

@@ -40,7 +40,7 @@ def _each(
 
 def _first_indefinite(matrix: Array) -> int:
     """The order of the first leading minor that is not positive definite."""
-    for k in range(1, len(matrix) + 1):
+    for k in range(1, len(matrix)):
         try:
             np.linalg.cholesky(matrix[:k, :k])
         except np.linalg.LinAlgError:

@@ -11,8 +11,6 @@ from tenora_reference.dtypes import Array
 def complex_to_complex(input: Array, *, dim: Sequence[int], inverse: bool, out: Array) -> None:
     """Over each of `dim`."""
     transform: Callable[..., Any] = np.fft.ifft if inverse else np.fft.fft
-    if not input.size:
-        return
     for axis in dim:
         input = transform(input, axis=axis, norm="forward" if inverse else "backward")
     np.copyto(out, input)
@@ -20,14 +18,12 @@ def complex_to_complex(input: Array, *, dim: Sequence[int], inverse: bool, out: 
 
 def real_to_half(input: Array, *, dim: int, out: Array) -> None:
     """The first half of the spectrum."""
-    if input.size:
-        np.copyto(out, np.fft.rfft(input, axis=dim))
+    np.copyto(out, np.fft.rfft(input, axis=dim))
 
 
 def half_to_real(input: Array, *, dim: int, n: int, out: Array) -> None:
     """n real numbers."""
-    if input.size:
-        np.copyto(out, np.fft.irfft(input, n, axis=dim, norm="forward"))
+    np.copyto(out, np.fft.irfft(input, n, axis=dim, norm="forward"))
 
 
 KERNELS: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {

@@ -1,4 +1,7 @@
-"""Gather, scatter and integer indexing; every index is checked before anything is written."""
+"""Gather, scatter and integer indexing; every index is checked before anything is written, by NumPy or here.
+
+NumPy takes negative indices, counted from the end, which gather, scatter and index_select refuse.
+"""
 
 from typing import Any
 
@@ -8,9 +11,9 @@ from tenora_reference.dtypes import Array, is_half
 from tenora_reference.quiet import silent
 
 
-def _check(index: Array, size: int, dim: int, lowest: int) -> None:
-    """Raise IndexError naming the first index outside lowest .. size - 1."""
-    wrong = (index < lowest) | (index >= size)
+def _check(index: Array, size: int, dim: int) -> None:
+    """Raise IndexError naming the first index outside 0 .. size - 1."""
+    wrong = (index < 0) | (index >= size)
     if wrong.any():
         value = int(index[wrong][0]) if index.ndim else int(index)
         raise IndexError(f"index {value} is out of bounds for dimension {dim} with size {size}")
@@ -33,7 +36,7 @@ def gather(input: Array, index: Array, *, dim: int, out: Array) -> None:
     if not index.size:
         return  # an index without elements may have any rank
     input, index, out = _lifted(input, index, out)
-    _check(index, input.shape[dim], dim, 0)
+    _check(index, input.shape[dim], dim)
     np.copyto(out, input[_grid(index, dim)])
 
 
@@ -42,7 +45,7 @@ def scatter(input: Array, index: Array, src: Array, *, dim: int, out: Array) -> 
     if not index.size:
         return
     index, src, out = _lifted(index, src, out)
-    _check(index, out.shape[dim], dim, 0)
+    _check(index, out.shape[dim], dim)
     out[_grid(index, dim)] = src[tuple(slice(size) for size in index.shape)]
 
 
@@ -52,7 +55,7 @@ def scatter_add(input: Array, index: Array, src: Array, *, dim: int, out: Array)
     if not index.size:
         return
     index, src, out = _lifted(index, src, out)
-    _check(index, out.shape[dim], dim, 0)
+    _check(index, out.shape[dim], dim)
     _add_at(out, _grid(index, dim), src[tuple(slice(size) for size in index.shape)])
 
 
@@ -68,22 +71,18 @@ def _add_at(out: Array, where: tuple[Any, ...], values: Array) -> None:
 
 def index(input: Array, *indices: Array, out: Array) -> None:
     """input[indices...]: the indexed dimensions come first; `out` has the indices' shape, then the rest."""
-    for dim, positions in enumerate(indices):
-        _check(positions, input.shape[dim], dim, -input.shape[dim])
     np.copyto(out, input[indices])
 
 
 def index_select(input: Array, index: Array, *, out: Array) -> None:
     """input[index]: as `index` with one dimension, and places from 0 on."""
-    _check(index, input.shape[0], 0, 0)
+    _check(index, input.shape[0], 0)
     np.copyto(out, input[index])
 
 
 @silent
 def index_put(input: Array, values: Array, *indices: Array, accumulate: bool = False, out: Array) -> None:
     """out[indices...] = values, or += with `accumulate`; `out` already holds `input`."""
-    for dim, positions in enumerate(indices):
-        _check(positions, out.shape[dim], dim, -out.shape[dim])
     if accumulate:
         _add_at(out, indices, values)
     else:

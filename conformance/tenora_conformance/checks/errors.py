@@ -2,6 +2,7 @@
 
 - Calls are sound samples with one thing wrong: an unknown keyword, an object in the place of a tensor, too few
   arguments, a dim out of range, shapes that do not broadcast, a dtype the op is not for, an operand on another device.
+- Calls that the records state as refused, each with the nearest one that is not (`tenora_ops.refusals`).
 - What only a kernel can see is the backend's own duty: an index out of range, a whole number divided by zero.
 """
 
@@ -20,14 +21,21 @@ from tenora_conformance.judge.results import told
 from tenora_conformance.model import Case, Check, Failed, Level, Outcome
 from tenora_conformance.subject import HOST, Subject, judged_by
 from tenora_ops.record import Record
+from tenora_ops.refusals import Refusal, refusals_of
 from tenora_ops.samples import COMPLEX, Sample
 
 #: Parameters that count dims, and those that are indices into one.
 DIMS = frozenset(("dim", "dim0", "dim1", "axis"))
+#: The layout in ids of cases whose wrong is stated by the record's op.
+STATED = "stated"
+#: Parameters that are a hint to a backend, which may know none of them.
+HINTS = frozenset(("driver",))
 #: What only a kernel sees.
-SEEN_LATE = frozenset(("index", "zero"))
+SEEN_LATE = frozenset(("index", "negative", "zero"))
 #: Ops whose last operand may be of the host: it is copied, a number, an index, lengths.
 HOST_TOO = frozenset(("copy", "fill_tensor", "index_fill", "index_places", "take", "ctc_loss"))
+#: A number that no whole dtype holds.
+BEYOND = 2**70
 #: Ops that take complex numbers although no sample of their record has any.
 COMPLEX_TOO = frozenset(
     "allclose alpha_dropout avg_pool1d avg_pool2d avg_pool3d bilinear conv_tbc corrcoef dropout embedding_bag"
@@ -48,7 +56,10 @@ CLASSES: Kinds = {
     "dtype": (RuntimeError, TypeError, ValueError, NotImplementedError),
     "device": (RuntimeError,),
     "index": (IndexError, RuntimeError),
+    "negative": (IndexError, RuntimeError),
     "zero": (RuntimeError, ZeroDivisionError),
+    "choice": (RuntimeError, ValueError, NotImplementedError),
+    "number": (RuntimeError, ValueError, OverflowError),
 }
 CODES: dict[str, frozenset[str]] = {
     "keyword": frozenset(("type",)),
@@ -56,7 +67,13 @@ CODES: dict[str, frozenset[str]] = {
     "dim": frozenset(("dim", "index")),
     "device": frozenset(("device",)),
     "index": frozenset(("index",)),
+    "negative": frozenset(("index",)),
 }
+#: Types of parameters that are one of a few words, and that are numbers of the result's dtype.
+TEXTS, NUMBERS = (
+    frozenset(("str", "str?")),
+    frozenset(("Scalar", "Scalar?", "Tensor | Scalar", "Tensor | Scalar?")),
+)
 #: What the text must name, as a call may be refused for something else.
 WORDS = {"dtype": "complex"}
 
@@ -65,11 +82,15 @@ def cases_of(name: str) -> tuple[Case, ...]:
     """Those of one record."""
     record = tenora_ops.record(name)
     dtype = "float32" if "float32" in record.dtypes else record.dtypes[0]
-    return tuple(
+    spoilt = (
         Case(name, used, kind, "0:error", Level.L2, "errors")
         for kind, used in kinds_of(record, dtype)
         if sample_of(record, used, kind) is not None
     )
+    stated = (
+        Case(name, dtype, STATED, f"{wrong}:error", Level.L2, "errors") for wrong in sorted(refusals_of(name))
+    )
+    return (*spoilt, *stated)
 
 
 def kinds_of(record: Record, dtype: str) -> Iterator[tuple[str, str]]:
@@ -90,8 +111,17 @@ def kinds_of(record: Record, dtype: str) -> Iterator[tuple[str, str]]:
         yield "device", dtype
     if indexes(record):
         yield "index", dtype
+        yield "negative", dtype
     if record.checks_data:
         yield "zero", "int64"
+    if record.public and any(p.type in TEXTS and p.name not in HINTS for p in record.schema.parameters):
+        yield "choice", dtype
+    if (
+        record.public
+        and "int32" in record.dtypes
+        and any(p.type in NUMBERS for p in record.schema.parameters)
+    ):
+        yield "number", "int32"
 
 
 def real_only(record: Record) -> bool:
@@ -113,7 +143,7 @@ def sample_of(record: Record, dtype: str, kind: str) -> Sample | None:
     """The first sample with an element in every array, in which a kind can be wrong."""
     for sample in samples_of(record.name, dtype):
         arrays = arrays_of(sample)
-        if kind in ("keyword", "missing", "object") or (kind == "dtype" and arrays):
+        if kind in ("keyword", "missing", "object") or (kind in ("dtype", "choice", "number") and arrays):
             return sample
         if not is_plain(sample) or not arrays[0].ndim or not all(a.size for a in arrays):
             continue
@@ -125,6 +155,9 @@ def sample_of(record: Record, dtype: str, kind: str) -> Sample | None:
 
 def needs(case: Case, subject: Subject) -> str:
     """Two devices are needed to mix them, and complex numbers to be refused where they are."""
+    if case.layout == STATED:
+        undeclared = _dtypes_of(_stated(case)) - subject.dtypes
+        return f"dtype {min(undeclared)}, of operands to refuse, is not declared" if undeclared else ""
     if case.layout == "dtype" and "complex64" not in subject.dtypes:
         return "dtype complex64, which the op has to refuse, is not declared"
     if case.layout == "device" and subject.device_type == HOST:
@@ -135,6 +168,8 @@ def needs(case: Case, subject: Subject) -> str:
 def run(case: Case, subject: Subject) -> Outcome:
     """One call with one thing wrong."""
     record = tenora_ops.record(case.op)
+    if case.layout == STATED:
+        return _run_stated(case, record, subject)
     sample = sample_of(record, case.dtype, case.layout)
     assert sample is not None, f"{case.id} has no sample"
     with asking(record, sample), judged_by(subject):
@@ -142,6 +177,35 @@ def run(case: Case, subject: Subject) -> Outcome:
         wrong = SPOIL[case.layout](record, call, subject)
         expect(record, waited(wrong, subject) if case.layout in SEEN_LATE else wrong, case.layout)
         call.check_inputs()
+    return Outcome()
+
+
+def _stated(case: Case) -> Refusal:
+    return refusals_of(case.op)[case.sample.removesuffix(":error")]
+
+
+def _dtypes_of(refusal: Refusal) -> set[str]:
+    calls = [refusal.call, *([] if refusal.taken is None else [refusal.taken])]
+    return {array.dtype.name for call in calls for array in arrays_of(call)}
+
+
+def _run_stated(case: Case, record: Record, subject: Subject) -> Outcome:
+    """A call that the record's op has to refuse, and the nearest one that it has to take."""
+    refusal = _stated(case)
+    with judged_by(subject):
+        wrong = prepare(record, refusal.call, LAYOUTS["contiguous"], subject)
+        expect(
+            record, waited(lambda: wrong.function(*wrong.arguments, **wrong.options), subject), refusal.code
+        )
+        wrong.check_inputs()
+        if refusal.taken is not None:
+            sound = prepare(record, refusal.taken, LAYOUTS["contiguous"], subject)
+            try:
+                waited(lambda: sound.function(*sound.arguments, **sound.options), subject)()
+            except tenora.NotSupportedError:
+                raise
+            except tenora.TenoraError as error:
+                raise Failed(f"a sound call: got {told(error)}, expected a result") from error
     return Outcome()
 
 
@@ -202,12 +266,29 @@ def _dim(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
     place = next(
         i for i, p in enumerate(record.schema.parameters) if p.name in DIMS and p.type in ("int", "int?")
     )
+    return _given(record, call, place, call.arguments[0].ndim + 3)
+
+
+def _given(record: Record, call: Call, place: int, value: Any) -> Callable[[], Any]:
+    """The call with another value for one parameter."""
     parameter = record.schema.parameters[place]
-    beyond = call.arguments[0].ndim + 3
     if parameter.keyword_only or place >= len(call.arguments):
-        return lambda: call.function(*call.arguments, **call.options | {parameter.name: beyond})
-    given = [*call.arguments[:place], beyond, *call.arguments[place + 1 :]]
+        return lambda: call.function(*call.arguments, **call.options | {parameter.name: value})
+    given = [*call.arguments[:place], value, *call.arguments[place + 1 :]]
     return lambda: call.function(*given, **call.options)
+
+
+def _last_of(record: Record, types: frozenset[str]) -> int:
+    """The last parameter of some types: those before it are sound."""
+    return max(i for i, p in enumerate(record.schema.parameters) if p.type in types and p.name not in HINTS)
+
+
+def _choice(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return _given(record, call, _last_of(record, TEXTS), "no such word")
+
+
+def _number(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return _given(record, call, _last_of(record, NUMBERS), BEYOND)
 
 
 def _shapes(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
@@ -235,10 +316,17 @@ def _device(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
 
 
 def _index(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return _indexed(record, call, 1000)
+
+
+def _negative(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    """Counted from the end they are taken by indexing alone."""
+    return _indexed(record, call, -1)
+
+
+def _indexed(record: Record, call: Call, value: int) -> Callable[[], Any]:
     place = next(i for i, p in enumerate(record.schema.parameters) if p.name == "index")
-    given = list(call.arguments)
-    given[place] = tenora.full_like(given[place], 1000)
-    return lambda: call.function(*given, **call.options)
+    return _given(record, call, place, tenora.full_like(call.arguments[place], value))
 
 
 def _zero(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
@@ -256,6 +344,9 @@ SPOIL: dict[str, Callable[[Record, Call, Subject], Callable[[], Any]]] = {
     "dtype": _dtype,
     "device": _device,
     "index": _index,
+    "negative": _negative,
     "zero": _zero,
+    "choice": _choice,
+    "number": _number,
 }
 CHECK = Check("errors", run, cases_of, needs=needs, lowest=Level.L2)

@@ -31,6 +31,8 @@ from tenora_ops.samples import FLOATING, Draw, Sample, numpy_dtype
 DOUBLE = ("float64", "complex128")
 #: One in so many samples is tried in a dtype that is neither double nor float32.
 EVERY = 3
+#: Elements of a sample that is differentiated for what it says beside its arrays.
+WIDEST = 96
 TAPE = "@tape"
 
 
@@ -78,10 +80,32 @@ def differentiable(record: Record, sample: Sample) -> bool:
 
 
 def chosen(record: Record, dtype: str) -> list[tuple[int, Sample]]:
-    """The samples through which differences walk: the small ones, or the smallest."""
+    """The samples through which differences walk: small ones, and in float64 the smallest of each other form.
+
+    A gradient has terms of its own for a stride, a factor, a reduction: for what a sample says beside its arrays.
+    """
     fit = [(i, s) for i, s in enumerate(samples(record, dtype)) if differentiable(record, s)]
     most = max([differences.LARGEST, *sorted(size(s) for _, s in fit)[:1]])
-    return [(i, s) for i, s in fit if size(s) <= most]
+    found = [(i, s) for i, s in fit if size(s) <= most]
+    if dtype != DOUBLE[0]:
+        return found
+    seen = {said_beside(s) for _, s in found}
+    for i, s in sorted(fit, key=lambda row: size(row[1])):
+        if size(s) <= WIDEST and said_beside(s) not in seen:
+            seen.add(said_beside(s))
+            found.append((i, s))
+    return found
+
+
+def said_beside(sample: Sample) -> str:
+    """What a sample says beside its arrays."""
+    values = [*enumerate(sample.arguments), *sorted(sample.options.items())]
+    return repr([(where, None if has_array(v) else v) for where, v in values])
+
+
+def has_array(value: Any) -> bool:
+    """Whether a value is an array or holds one."""
+    return isinstance(value, np.ndarray) or (isinstance(value, list) and any(map(has_array, value)))
 
 
 def size(value: Any) -> int:

@@ -1,6 +1,6 @@
 """Every op at the edges of its dtypes, its shapes and its memory (`judge/hostile.py`), against its record's oracle.
 
-- Beyond values: of an op that rounds at most once, a zero has the oracle's sign, unless its record says that either
+- Beyond values: of an op that rounds a few times, a zero has the oracle's sign, unless its record says that either
   will do; a result that is no view lies row by row in memory of its own.
 """
 
@@ -23,7 +23,7 @@ from tenora_ops.record import Record
 
 #: Kinds whose elements are judged by the expected ones alone; the others have few, of operands of about 1.
 STRICT = frozenset(("edges", "long"))
-SIGNED_ZEROS = frozenset(("exact", "exact_or_1ulp"))
+SIGNED_ZEROS = frozenset(("exact", "exact_or_1ulp", "few_ulp"))
 
 
 def cases_of(name: str) -> tuple[Case, ...]:

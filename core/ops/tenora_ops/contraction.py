@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import string
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -236,6 +237,7 @@ def equations(draw: Draw) -> Iterable[Sample]:
         ("ij,jk->ik", ((2, 0), (0, 3))),
         (",ij->ij", ((), (2, 3))),
         ("a...,...->...a", ((2, 3), (3,))),
+        ("ijj->ji", ((2, 3, 3),)),
     ]
     found = [sample(equation, *[draw.array(*shape) for shape in shapes]) for equation, shapes in rows]
     return [*found, sample("ij,jk,kl->il", draw.array(2, 3), draw.array(3, 2), draw.array(2, 2))]
@@ -363,7 +365,7 @@ def _kron(input: Any, other: Any) -> Any:
     b = [1] * (rank - other.ndim) + list(other.shape)
     left = ops.reshape(input, [n for size in a for n in (size, 1)])
     right = ops.reshape(other, [n for size in b for n in (1, size)])
-    return ops.reshape(ops.mul(left, right), [m * n for m, n in zip(a, b, strict=True)])
+    return ops.reshape(ops.mul(left, right), list(map(operator.mul, a, b)))
 
 
 kron = op(
@@ -378,6 +380,7 @@ kron = op(
         ((2, 2), (3,)),
         ((0, 2), (2, 1)),
         ((1, 2, 1, 2), (2, 1, 3)),
+        ((2, 3), ()),
     ),
     oracle=lambda a, b: np.kron(a, b),
     doc="The Kronecker product: every element of input times the whole of other.",
@@ -466,7 +469,7 @@ def _addr(input: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
             f"[addr] input does not fit: got shape {tuple(input.shape)}, expected one that broadcasts to {shape}. "
             "Reshape it."
         )
-    product = ops.mul(ops.unsqueeze(ops.to(vec1, dtype), 1), ops.unsqueeze(ops.to(vec2, dtype), 0))
+    product = ops.mul(ops.unsqueeze(ops.to(vec1, dtype), 1), ops.unsqueeze(vec2, 0))
     return blend(ops.to(input, dtype), product, beta, alpha)
 
 

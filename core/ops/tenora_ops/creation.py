@@ -128,7 +128,10 @@ iota = op(
     prepare="iota",
     samples=lambda draw: [
         sample(start, step, size, dtype=draw.dtype)
-        for start, step, size in ((0, 1, 5), (2, 3, 4), (1, 1, 0), (7, 1, 1), (0, 2, 20), (3, 0, 4))
+        for start, step, size in (
+            *((0, 1, 5), (2, 3, 4), (1, 1, 0), (7, 1, 1), (0, 2, 20), (3, 0, 4)),
+            *([(0.1, 0.3, 9)] if draw.is_float else []),
+        )
     ],
     oracle=lambda start, step, size, dtype: np.array([start + i * step for i in range(size)]).astype(
         numpy_dtype(dtype)

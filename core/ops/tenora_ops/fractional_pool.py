@@ -60,9 +60,9 @@ def _starts(samples: Any, size: int, kernel: int, out: int) -> Any:
     step = (size - kernel) / (out - 1)
     u = ops.unsqueeze(samples, -1)
     counts = ops.iota(0, 1, out - 1, dtype=samples.dtype, device=samples.device)
-    drawn = ops.trunc((counts + u) * step) - ops.trunc(u * step)
+    drawn = ops.to((counts + u) * step, _engine.int64) - ops.to(u * step, _engine.int64)
     last = ops.full((*samples.shape, 1), size - kernel, dtype=_engine.int64, device=samples.device)
-    return ops.cat([ops.to(drawn, _engine.int64), last], -1)
+    return ops.cat([drawn, last], -1)
 
 
 def _pooled(n: int, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, samples: Any) -> Any:

@@ -19,7 +19,7 @@ from tenora_ops.special import NO_QUOTIENT, _bessel, _erfc, _normal_quantile, _s
 
 ROOT_HALF = math.sqrt(0.5)
 #: Of the incomplete gamma functions: small, and on both sides of parameters beyond Stirling's bound.
-PARAMETERS, PLACES = (0.25, 30, 30, 240, 240), (0.0625, 17, 45, 160, 340)
+PARAMETERS, PLACES = (0.25, 30, 30, 240, 240, 240, 240), (0.0625, 17, 45, 160, 340, 169, 311)
 
 
 def _incomplete(input: Any, other: Any, upper: bool) -> Any:

@@ -14,7 +14,17 @@ from tenora_ops.formula import max_number, min_number, ops, sum_to
 from tenora_ops.lazy import np
 from tenora_ops.oracles import along
 from tenora_ops.record import Family, op
-from tenora_ops.samples import ALL, FLOATING, NUMBERS, ORDERED, Domain, Draw, Sample, sample
+from tenora_ops.samples import (
+    ALL,
+    FLOATING,
+    NUMBERS,
+    ORDERED,
+    Domain,
+    Draw,
+    Sample,
+    numpy_dtype,
+    sample,
+)
 
 READ = Family("index", "gather", "gather", "", lambda draw: gathers(draw), ALL)
 WRITE = Family("index", "scatter", "scatter", "preload", lambda draw: scatters(draw), ALL)
@@ -38,6 +48,7 @@ def gathers(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(2, 3, 2, 2), -1, draw.indices(2, 2, 3, 2, 5)),
         sample(draw.array(3, 4), 0, draw.indices(3, 0, 4)),
         sample(draw.array(1, 2, 1, 3, 2), 3, draw.indices(3, 1, 2, 1, 2, 2)),
+        sample(draw.array(3, 4), 0, draw.indices(3, 0)),
     ]
 
 
@@ -67,6 +78,16 @@ def additions(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(3, 4), 0, draw.indices(3, 0, 4), draw.array(0, 4)),
         sample(draw.array(1, 2, 1, 3, 2), 3, draw.indices(3, 1, 2, 1, 2, 2), draw.array(1, 2, 1, 2, 2)),
     ]
+
+
+def nowhere(draw: Draw) -> Sample:
+    """An index without elements may have any rank."""
+    return sample(draw.array(3, 4), 0, draw.indices(3, 0), draw.array(0))
+
+
+def crowded(draw: Draw) -> Sample:
+    """Three places, of which one gets five hundred terms of one sign: more than a half type can count."""
+    return sample(draw.array(3), 0, np.ones(500, np.int64), draw.array(500, domain=Domain(0.5, 1.5)))
 
 
 def selections(draw: Draw) -> Iterable[Sample]:
@@ -117,7 +138,8 @@ def writes(draw: Draw) -> Iterable[Sample]:
     for shape, indices in index_lists(draw):
         result = np.zeros(shape)[numpy_index(indices)].shape
         found.append(sample(draw.array(*shape), draw.array(*result), indices, accumulate=True))
-    return found
+    target, _, places, terms = crowded(draw).arguments
+    return [*found, sample(target, terms, [places], accumulate=True)]
 
 
 def numpy_index(indices: Any) -> tuple[Any, ...]:
@@ -166,6 +188,7 @@ def _scattered(x: Any, dim: int, index: Any, src: Any, add: bool) -> Any:
 scatter = op(
     "scatter(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor",
     family=WRITE,
+    samples=lambda draw: [*scatters(draw), nowhere(draw)],
     vjp=lambda g, x, index, src, r, dim: (
         ops.scatter(g, dim, index, ops.zeros_like(src)),
         None,
@@ -204,7 +227,7 @@ scatter_add = op(
     "scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor",
     family=WRITE,
     dtypes=NUMBERS,
-    samples=additions,
+    samples=lambda draw: [*additions(draw), crowded(draw), nowhere(draw)],
     vjp=lambda g, x, index, src, r, dim: (g, None, ops.reshape(ops.gather(g, dim, index), src.shape)),
     oracle=lambda x, dim, index, src: _scattered(x, dim, index, src, True),
     tolerance="reduction",
@@ -304,9 +327,12 @@ index_add = op(
     tolerance="reduction",
     function=_index_add,
     samples=lambda draw: [
-        sample(*s.arguments, draw.array(*_selected(s.arguments)), **options)
-        for options in ({}, {"alpha": 2})
-        for s in selections(draw)
+        *[
+            sample(*s.arguments, draw.array(*_selected(s.arguments)), **options)
+            for options in ({}, {"alpha": 2})
+            for s in selections(draw)
+        ],
+        crowded(draw),
     ],
     oracle=lambda x, dim, index, source, alpha=1: _rows_added(
         x, dim, index, np.multiply(source, alpha, dtype=x.dtype)
@@ -501,13 +527,23 @@ def orderings(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+def ties(draw: Draw) -> list[Sample]:
+    """More equal elements than an unstable order leaves in place."""
+    rows = [draw.rng.integers(0, 2, 90).astype(numpy_dtype(draw.dtype)) for _ in range(2)]
+    return [
+        sample(row, 0, descending=descending, stable=True)
+        for row, descending in zip(rows, (False, True), strict=True)
+    ]
+
+
 sort = op(
     "sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> (Tensor, Tensor)",
     family=SORT,
-    samples=orderings,
+    samples=lambda draw: [*orderings(draw), *ties(draw)],
+    gradient_samples=orderings,
     vjp=lambda g, x, values, indices, dim: ops.scatter(ops.zeros_like(x), dim, indices, g),
     not_differentiable=(1,),
-    oracle=lambda x, dim=-1, descending=False: _sorted(x, dim, descending),
+    oracle=lambda x, dim=-1, descending=False, stable=False: _sorted(x, dim, descending),
     doc="Values in order along a dim, and where each was; equal ones keep their order, NaN is largest.",
     example="tenora.sort(tenora.tensor([3, 1, 2])).values",
     method=True,
@@ -522,8 +558,8 @@ argsort = op(
     prepare="",
     composite=lambda x, dim, descending, stable: ops.sort(x, dim, descending, stable)[1],
     differentiable=False,
-    samples=orderings,
-    oracle=lambda x, dim=-1, descending=False: _sorted(x, dim, descending)[1],
+    samples=lambda draw: [*orderings(draw), *ties(draw)],
+    oracle=lambda x, dim=-1, descending=False, stable=False: _sorted(x, dim, descending)[1],
     doc="The indices that sort.",
     example="tenora.argsort(tenora.tensor([3, 1, 2]))",
     method=True,

@@ -257,7 +257,7 @@ def _combinations(input: Any, r: int = 2, with_replacement: bool = False) -> Any
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     count = input.numel()
     pool = count + r - 1 if with_replacement else count
-    bounded("combinations", "elements", r * math.comb(max(pool, 0), min(r, pool)) if pool > 0 else 0)
+    bounded("combinations", "elements", r * math.comb(pool, r) if pool > 0 else 0)
     rows = list(choose(range(count), r)) if count and r <= pool else []
     if not rows:
         return ops.reshape(ops.narrow(input, 0, 0, 0).clone(), (0, r))

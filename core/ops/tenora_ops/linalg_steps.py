@@ -113,7 +113,7 @@ def row_order(pivots: Any, rows: int) -> Any:
     place = integers(pivots, rows)
     order = ops.clone(ops.expand(place, [*batch, rows]))
     for k in range(pivots.shape[-1]):
-        other = ops.to(pivots[..., k : k + 1], _engine.int64) - 1
+        other = pivots[..., k : k + 1] - 1
         mine, theirs = ops.clone(order[..., k : k + 1]), ops.gather(order, -1, other)
         order = ops.where(ops.eq(place, k), theirs, ops.where(ops.eq(place, other), mine, order))
     return order

@@ -149,6 +149,18 @@ def _nll_loss_backward(g: Any, x: Any, target: Any, weight: Any, ignore_index: A
     return ops.scatter(ops.zeros_like(x), dim, ops.unsqueeze(safe, dim), ops.unsqueeze(each, dim))
 
 
+def _nll_weight_gradient(
+    g: Any, x: Any, target: Any, weight: Any, r: Any, ignore_index: Any, reduction: str
+) -> Any:
+    """Of -sum(w x) / sum(w) by a class's w: the sum of its (-x - r) / sum(w); without the division, of its -x."""
+    dim, safe, weights = _chosen(x, target, weight, ignore_index)
+    each = -ops.squeeze(ops.gather(x, dim, ops.unsqueeze(safe, dim)), dim)
+    if reduction == "mean":
+        each = (each - r) / ops.sum(weights)
+    each = ops.where(ops.ne(target, ignore_index), each * g, 0)
+    return ops.index_put(ops.zeros_like(weight), ops.to(each, weight.dtype), [safe], accumulate=True)
+
+
 def _nll_oracle(
     x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Any:
@@ -179,7 +191,7 @@ nll_loss = op(
     vjp=lambda g, x, target, weight, r, ignore_index, reduction: (
         ops.constant_in(ops.nll_loss_backward(g, x, target, weight, ignore_index, reduction), x),
         None,
-        None,
+        None if weight is None else _nll_weight_gradient(g, x, target, weight, r, ignore_index, reduction),
     ),
     oracle=_nll_oracle,
     doc="-weight[target] input[target], its mean over the weights, or its sum.",

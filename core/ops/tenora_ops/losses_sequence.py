@@ -228,6 +228,7 @@ def _sequences(draw: Draw) -> Iterable[Sample]:
         (3, [[0, 1]], [3], {"blank": 2}),
         (3, [[1, 2, 1], [1, 1, 1]], [3, 3], {"reduction": "none", "zero_infinity": True}),
         (4, [[1, 2], [2, 1]], [3, 4], {"flat": True}),
+        (3, [[1, 2], [], [2, 2]], [2, 0, 3], {"flat": True, "reduction": "sum"}),
     ]
     found = []
     for frames, labels, lengths, options in rows:

@@ -88,6 +88,7 @@ alpha_dropout = op(
     "alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False) -> Tensor",
     family=NOISE,
     function=_alpha_dropout,
+    either_zero=True,
     oracle=lambda x, p, training: x * 0 if training and p == 1 else x,
     doc="Elements set to selu(-inf) with probability p, then mean and variance restored (Klambauer et al. 2017).",
     example="tenora.nn.functional.alpha_dropout(tenora.ones(4), 0.5, training=True)",

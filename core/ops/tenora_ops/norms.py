@@ -163,6 +163,7 @@ def norms(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(3, 4), math.inf, 1),
         sample(draw.array(2, 3, 4), -math.inf, (0, 1), True),
         sample(draw.array(), math.inf),
+        sample(draw.array(3, 4), None, 1),
     ]
 
 
@@ -176,7 +177,7 @@ norm = op(
     function=_norm,
     samples=norms,
     oracle=lambda x, p=2.0, dim=None, keepdim=False: reduced(
-        lambda row: _power_mean(row, p), x, dim, keepdim
+        lambda row: _power_mean(row, 2.0 if p is None else p), x, dim, keepdim
     ),
     doc="(sum |x|^p)^(1/p); the largest magnitude for inf, the smallest for -inf, the number of non-zeros for 0.",
     example="tenora.norm(tenora.tensor([3.0, 4.0]))",

@@ -34,8 +34,8 @@ def _check_amounts(mode: str, pad: Any, x: Any) -> None:
             f"[pad] unknown mode: got '{mode}', expected 'constant', 'reflect', 'replicate' or 'circular'. Pass one of "
             "these."
         )
-    dims = len(pad) // 2
-    if len(pad) % 2 or not (1 <= dims <= 3 and dims + 1 <= x.ndim <= dims + 2):
+    dims, odd = divmod(len(pad), 2)
+    if odd or not (1 <= dims <= 3 and dims + 1 <= x.ndim <= dims + 2):
         fitting = " or ".join(str(2 * n) for n in (x.ndim - 2, x.ndim - 1) if 1 <= n <= 3)
         expected = f"{fitting} amounts" if fitting else "2 to 5 dims"
         advice = "Pass 0 for a dim that stays as it is." if fitting else "Reshape it."

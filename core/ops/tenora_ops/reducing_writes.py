@@ -162,10 +162,13 @@ scatter_reduced = op(
     function=_reduced,
     differentiable=False,
     tolerance="reduction",
-    samples=lambda draw: [
-        sample(s.arguments[0], s.arguments[2], s.arguments[3], s.arguments[1], reduce, True)
-        for s, reduce in zip(additions(draw), (*REDUCTIONS, "sum"), strict=True)
-    ],
+    samples=lambda draw: (
+        [
+            sample(s.arguments[0], s.arguments[2], s.arguments[3], s.arguments[1], reduce, True)
+            for s, reduce in zip(additions(draw), (*REDUCTIONS, "sum"), strict=True)
+        ]
+        + [sample(draw.array(), draw.indices(1, 1), draw.array(1), 0, "sum", True)]
+    ),
     oracle=lambda x, index, src, dim, reduce, include_self: _reduced_by_definition(
         x, dim, index, src, reduce, include_self
     ),
@@ -179,7 +182,8 @@ def _reduced_by_definition(
     x: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True
 ) -> Any:
     """Collects what each place gets, then reduces it."""
-    out = x.copy()
+    whole, out = x, np.atleast_1d(x.copy())
+    x = np.atleast_1d(x)
     gathered: dict[Any, list[Any]] = {}
     for place in np.ndindex(*index.shape):
         target = list(place)
@@ -191,7 +195,7 @@ def _reduced_by_definition(
             out[key] = int(values.sum()) // len(values)
         else:
             out[key] = getattr(np, reduce)(values)
-    return out
+    return out.reshape(whole.shape)
 
 
 def _reduce_gradients(

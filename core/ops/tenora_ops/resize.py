@@ -69,7 +69,7 @@ def _targets(x: Any, size: Any, scale_factor: Any, recompute: Any) -> tuple[list
                 " Pass scale_factor instead of size."
             )
         sizes = _spread("size", size, n)
-        if not all(hasattr(type(s), "__index__") or (isinstance(s, float) and s == s // 1) for s in sizes):
+        if not all(hasattr(type(s), "__index__") or (isinstance(s, float) and s.is_integer()) for s in sizes):
             raise errors.ArgumentTypeError(
                 f"[interpolate] size: got {size}, expected whole numbers. Round the sizes."
             )

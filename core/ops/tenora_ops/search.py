@@ -261,6 +261,8 @@ bincount = op(
         sample(draw.indices(4, 0)),
         sample(draw.indices(4, 0), None, 3),
         sample(draw.indices(4, 3), draw.rng.uniform(-1, 1, 3), 6),
+        sample(draw.indices(4, 6, dtype="int32"), draw.rng.uniform(-1, 1, 6)),
+        sample(draw.indices(4, 6, dtype="uint8")),
     ],
     tolerance="reduction",
     oracle=_counted,

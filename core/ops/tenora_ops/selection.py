@@ -155,6 +155,7 @@ lerp = op(
     ),
     tolerance="few_ulp",
     edges="cancels",
+    either_zero=True,
     oracle=lambda a, b, w: np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)),
     doc="input + weight * (end - input), computed from the end that is nearer.",
     example="tenora.lerp(tenora.tensor([0.0, 2.0]), tenora.tensor([4.0, 4.0]), 0.25)",

@@ -36,7 +36,10 @@ def sums(draw: Draw) -> Iterable[Sample]:
 
 
 def plain_sums(draw: Draw) -> Iterable[Sample]:
-    return reductions(draw)
+    """A NaN that moves stays one, so that differences see what no gradient goes to."""
+    x = draw.array(3, 4)
+    x[[0, 0, 2], [1, 3, 0]] = math.nan
+    return [*reductions(draw), sample(x, 1), sample(x, (0, 1), True)]
 
 
 def _present(x: Any) -> Any:
@@ -82,7 +85,7 @@ nanmean = op(
     dtype="mean",
     dtypes=REALS,
     samples=sums,
-    gradient_samples=lambda draw: [s for s in reductions(draw) if s.arguments[0].size],
+    gradient_samples=lambda draw: [s for s in plain_sums(draw) if s.arguments[0].size],
     composite=_nanmean,
     vjp=lambda g, x, r, dim, keepdim, dtype: _masked_gradient(
         g / ops.sum(ops.logical_not(ops.isnan(x)), dim, keepdim), x, dim, keepdim, dtype

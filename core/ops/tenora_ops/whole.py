@@ -180,7 +180,9 @@ def _fmod(a: Any, b: Any) -> Any:
     opposite = ops.ne(ops.lt(a, 0), ops.lt(b, 0))
     turned = ops.where(opposite, ops.zeros_like(b) - b, b)
     lowest = ops.logical_and(ops.logical_and(opposite, ops.eq(turned, b)), ops.ne(b, 0))
-    return ops.where(lowest, a, ops.remainder(a, turned))
+    rest = ops.remainder(a, turned)
+    rest = ops.where(ops.eq(rest, 0), a * 0, rest)  # a zero has the sign of the dividend
+    return ops.where(lowest, a, rest)
 
 
 def apart(draw: Draw) -> Iterable[Sample]:
