@@ -54,10 +54,20 @@ def reason_to_leave_out(case: Case, subject: Subject) -> str:
 
 
 def plan(level: Level, subject: Subject, listed: Iterable[Case] | None = None) -> Plan:
-    """What a backend has to pass for a level. `listed`: `all_cases(level)`, where somebody has it already."""
+    """What a backend has to pass for a level. `listed`: `all_cases(level)`, where somebody has it already.
+
+    Raises: ValueError where two cases have one name, of which a run would keep one result.
+    """
     left_out: collections.Counter[str] = collections.Counter()
-    cases = []
+    cases: list[Case] = []
+    names: set[str] = set()
     for case in all_cases(level) if listed is None else listed:
+        if case.id in names:
+            raise ValueError(
+                f"[conformance] cases: got two of the name {case.id}, expected one. Name the samples of check"
+                f" {case.check!r} apart."
+            )
+        names.add(case.id)
         reason = reason_to_leave_out(case, subject)
         if reason:
             left_out[reason] += 1

@@ -5,17 +5,27 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
 import planted_cases as planted
 import pytest
 
 import tenora
-from tenora_conformance.checks import scripts, streams, threads
+import tenora_ops
+from tenora_conformance.checks import scripts, streams, threads, values
 from tenora_conformance.model import Status
 from tenora_conformance.run.one import run_case
 
 
 def by_the_reference(subject: Any) -> Any:
     return tenora.use_backend("reference")
+
+
+def test_a_right_answer_that_no_kernel_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+    (id, *_) = (case.id for case in values.cases_of("neg") if case.dtype == "float32" and case.number == "1")
+    planted.passes("values", id)
+    elsewhere = {"neg": lambda x: tenora.from_numpy(np.negative(x.numpy()))}
+    monkeypatch.setattr(tenora_ops, "REGISTERED", dict(tenora_ops.REGISTERED) | elsewhere)
+    planted.fails("values", id, "kernels in the event log: got none, expected one of reference")
 
 
 @pytest.mark.parametrize(

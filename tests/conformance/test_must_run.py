@@ -33,6 +33,13 @@ def test_what_is_not_declared_is_left_out_and_counted() -> None:
     assert plan.left_out["dtype float16 is not declared"] > 1000
 
 
+def test_two_cases_of_one_name_are_refused() -> None:
+    few = subject.Subject("any", "cpu", subject.MINIMUM, frozenset(), True, True)
+    listed = all_cases()[:50]
+    with pytest.raises(ValueError, match=f"two of the name {listed[7].id}, expected one"):
+        must_run.plan(Level.L4, few, [*listed, listed[7]])
+
+
 def test_the_committed_list_is_that_of_the_checks() -> None:
     here, listed = {case.id for case in all_cases()}, set(manifest.committed())
     assert sorted(here - listed)[:5] == [], "write it: tenora-conformance manifest --write"

@@ -90,6 +90,14 @@ def test_a_missing_and_a_double_result_are_no_pass() -> None:
     assert summary.levels_of(run)[Level(gone.level).name].why == "1 cases have more than one result"
 
 
+def test_a_level_of_which_nothing_is_planned_is_not_met() -> None:
+    run = sound_run()
+    run.header.planned.pop("L2")
+    run.results = [result for result in run.results if result.level != Level.L2]
+    states = summary.levels_of(run)
+    assert states["L2"].why == "no case is planned for it" and summary.met_level(states) == "L1"
+
+
 def test_a_part_of_a_run_meets_nothing() -> None:
     for fields, said in (({"selection": "--quick"}, "--quick"), ({"shard": "1/2"}, "shard 1/2")):
         states = summary.levels_of(sound_run(**fields))

@@ -2,10 +2,13 @@
 
 - The cases are a covering design over the op's dtypes, samples and layouts (`covering.py`).
 - Ops of ring 0 are judged at L1, all others at L2.
+- A kernel is its own proof: an op of ring 0 that answers elements without one in the event log is no pass.
 - An op whose meaning is tied to its input's memory (`LAYOUT_BOUND`) is tried with contiguous inputs.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import tenora_ops
 from tenora_conformance.checks.asking import asking, level_of
@@ -13,7 +16,7 @@ from tenora_conformance.covering import covering_rows
 from tenora_conformance.judge.calls import answer, has_arrays, prepare, samples_of
 from tenora_conformance.judge.compare import compare
 from tenora_conformance.judge.layouts import LAYOUT_BOUND, LAYOUTS
-from tenora_conformance.model import Case, Check, Level, Outcome
+from tenora_conformance.model import Case, Check, Failed, Level, Outcome
 from tenora_conformance.subject import Subject, judged_by, watch
 from tenora_ops.record import Record
 from tenora_ops.samples import Sample
@@ -54,7 +57,16 @@ def run(case: Case, subject: Subject) -> Outcome:
             got = call()
         outcome.worst = compare(record, case.dtype, sample, got, answer(record, sample))
         call.check_inputs()
+        if record.kind == "kernel" and not outcome.kernels and has_elements(got):
+            raise Failed(
+                f"kernels in the event log: got none, expected one of {subject.name}, which has to compute it"
+            )
     return outcome
+
+
+def has_elements(result: Any) -> bool:
+    """Whether a result, or one of several, has any element."""
+    return any(part.numel() for part in (result if isinstance(result, tuple) else (result,)))
 
 
 CHECK = Check("values", run, cases_of, needs=needs, lowest=Level.L1)

@@ -1,7 +1,7 @@
 """What a run amounts to: counts, and for each level whether it is met and why not.
 
 - A level is met when the levels below it are, and each of its planned cases has exactly one result, which is a PASS, or
-  WAIVED at L2 and above.
+  WAIVED at L2 and above. A level of which nothing is planned is not met.
 - A run of a selection, a shard, one that was ended early or has complaints meets no level, whatever its results are.
 """
 
@@ -69,6 +69,8 @@ def _objection_to(run: Run) -> str:
 
 
 def _why(level: Level, planned: int, results: list[Result]) -> str:
+    if not planned:
+        return "no case is planned for it"
     distinct = {result.case for result in results}
     if len(distinct) < len(results):
         return f"{len(results) - len(distinct)} cases have more than one result"
