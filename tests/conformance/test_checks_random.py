@@ -74,3 +74,13 @@ def test_another_law_is_noticed(law: Any, other: Any, discrete: bool) -> None:
     judge_law(found, law, discrete)
     with pytest.raises(Failed):
         judge_law(found, other, discrete)
+
+
+@pytest.mark.parametrize(
+    ("law", "discrete"), [(stats.uniform(), False), (stats.cauchy(), False), (stats.poisson(4), True)]
+)
+def test_what_is_no_number_follows_no_law(law: Any, discrete: bool) -> None:
+    found = np.asarray(law.rvs(random.COUNT, random_state=1), dtype=np.float64)
+    found[7] = np.nan
+    with pytest.raises(Failed, match="got 1 NaN of 20000, expected none"):
+        judge_law(found, law, discrete)

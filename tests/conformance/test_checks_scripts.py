@@ -10,9 +10,10 @@ import planted_cases as planted
 import pytest
 
 import tenora
+import tenora_dispatch
 import tenora_ops
-from tenora_conformance.checks import scripts, streams, threads, values
-from tenora_conformance.model import Status
+from tenora_conformance.checks import capabilities, scripts, streams, threads, training, values
+from tenora_conformance.model import Failed, Status
 from tenora_conformance.run.one import run_case
 
 
@@ -48,3 +49,33 @@ def test_what_another_backend_computes(check: str, script: str, monkeypatch: pyt
     result = run_case(case, dataclasses.replace(planted.reference(), name="another"))
     assert result.status is Status.FAIL, result.message
     assert "another backend's kernel ran: got reference:" in result.message, result.message
+
+
+def test_a_loss_that_is_no_number() -> None:
+    assert training.judge_curve([2.0, 1.0], [2.0, 1.0]) == 0
+    for ours, theirs in ((float("nan"), 1.0), (1.0, float("nan"))):
+        with pytest.raises(Failed, match="loss at step 1"):
+            training.judge_curve([2.0, ours], [2.0, theirs])
+
+
+@pytest.mark.parametrize(("text", "found"), [("a backend without event_elapsed_ms", False), ("lost", None)])
+def test_only_a_device_that_cannot_tell_the_time_has_no_events(
+    text: str, found: bool | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Event:
+        def __init__(self, **options: Any) -> None:
+            pass
+
+        def record(self) -> None:
+            pass
+
+        def elapsed_time(self, end: Any) -> float:
+            raise tenora_dispatch.errors.OperationError(f"[elapsed_time] {text}")
+
+    monkeypatch.setattr(tenora.cpu, "Event", Event)
+    with_streams = dataclasses.replace(planted.reference(), host_order=False)
+    if found is None:
+        with pytest.raises(tenora_dispatch.errors.OperationError, match="lost"):
+            capabilities._tells_time(with_streams)
+    else:
+        assert capabilities._tells_time(with_streams) is found

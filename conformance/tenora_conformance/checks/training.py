@@ -138,7 +138,7 @@ def judge_curve(got: Sequence[float], expected: Sequence[float]) -> float:
     worst = 0.0
     for step, (ours, theirs) in enumerate(zip(got, expected, strict=True)):
         allowed = (START + GROWTH * step) * EPSILON * max(1.0, abs(theirs))
-        share = abs(ours - theirs) / allowed if np.isfinite(ours) else float("inf")
+        share = abs(ours - theirs) / allowed if np.isfinite([ours, theirs]).all() else float("inf")
         if share > 1.0:
             detail = Detail(expected=str(list(expected)), got=str(list(got)), first_wrong=f"step {step}")
             raise Failed(

@@ -21,6 +21,10 @@ ERRORS = 5.0
 
 def judge_law(found: np.ndarray, law: Any, discrete: bool) -> float:
     """The share of the five standard errors that mean and variance are off. Raises: Failed."""
+    if np.isnan(found).any():  # no comparison below would say so
+        raise Failed(
+            f"numbers that follow a law: got {int(np.isnan(found).sum())} NaN of {found.size}, expected none"
+        )
     worst = _moments(found, law)
     chance = _classes(found, law) if discrete else float(stats.kstest(found, law.cdf).pvalue)
     if chance < LEAST:
