@@ -2,7 +2,6 @@
 
 - Calls are sound samples with one thing wrong: an unknown keyword, an object in the place of a tensor, too few
   arguments, a dim out of range, shapes that do not broadcast, a dtype the op is not for, an operand on another device.
-- Calls that the records state as refused, each with the nearest one that is not (`tenora_ops.refusals`).
 - What only a kernel can see is the backend's own duty: an index out of range, a whole number divided by zero.
 """
 
@@ -21,13 +20,10 @@ from tenora_conformance.judge.results import told
 from tenora_conformance.model import Case, Check, Failed, Level, Outcome
 from tenora_conformance.subject import HOST, Subject, judged_by
 from tenora_ops.record import Record
-from tenora_ops.refusals import Refusal, refusals_of
 from tenora_ops.samples import COMPLEX, Sample
 
 #: Parameters that count dims, and those that are indices into one.
 DIMS = frozenset(("dim", "dim0", "dim1", "axis"))
-#: The layout in ids of cases whose wrong is stated by the record's op.
-STATED = "stated"
 #: Parameters that are a hint to a backend, which may know none of them.
 HINTS = frozenset(("driver",))
 #: What only a kernel sees.
@@ -82,15 +78,11 @@ def cases_of(name: str) -> tuple[Case, ...]:
     """Those of one record."""
     record = tenora_ops.record(name)
     dtype = "float32" if "float32" in record.dtypes else record.dtypes[0]
-    spoilt = (
+    return tuple(
         Case(name, used, kind, "0:error", Level.L2, "errors")
         for kind, used in kinds_of(record, dtype)
         if sample_of(record, used, kind) is not None
     )
-    stated = (
-        Case(name, dtype, STATED, f"{wrong}:error", Level.L2, "errors") for wrong in sorted(refusals_of(name))
-    )
-    return (*spoilt, *stated)
 
 
 def kinds_of(record: Record, dtype: str) -> Iterator[tuple[str, str]]:
@@ -155,9 +147,6 @@ def sample_of(record: Record, dtype: str, kind: str) -> Sample | None:
 
 def needs(case: Case, subject: Subject) -> str:
     """Two devices are needed to mix them, and complex numbers to be refused where they are."""
-    if case.layout == STATED:
-        undeclared = _dtypes_of(_stated(case)) - subject.dtypes
-        return f"dtype {min(undeclared)}, of operands to refuse, is not declared" if undeclared else ""
     if case.layout == "dtype" and "complex64" not in subject.dtypes:
         return "dtype complex64, which the op has to refuse, is not declared"
     if case.layout == "device" and subject.device_type == HOST:
@@ -168,8 +157,6 @@ def needs(case: Case, subject: Subject) -> str:
 def run(case: Case, subject: Subject) -> Outcome:
     """One call with one thing wrong."""
     record = tenora_ops.record(case.op)
-    if case.layout == STATED:
-        return _run_stated(case, record, subject)
     sample = sample_of(record, case.dtype, case.layout)
     assert sample is not None, f"{case.id} has no sample"
     with asking(record, sample), judged_by(subject):
@@ -177,35 +164,6 @@ def run(case: Case, subject: Subject) -> Outcome:
         wrong = SPOIL[case.layout](record, call, subject)
         expect(record, waited(wrong, subject) if case.layout in SEEN_LATE else wrong, case.layout)
         call.check_inputs()
-    return Outcome()
-
-
-def _stated(case: Case) -> Refusal:
-    return refusals_of(case.op)[case.sample.removesuffix(":error")]
-
-
-def _dtypes_of(refusal: Refusal) -> set[str]:
-    calls = [refusal.call, *([] if refusal.taken is None else [refusal.taken])]
-    return {array.dtype.name for call in calls for array in arrays_of(call)}
-
-
-def _run_stated(case: Case, record: Record, subject: Subject) -> Outcome:
-    """A call that the record's op has to refuse, and the nearest one that it has to take."""
-    refusal = _stated(case)
-    with judged_by(subject):
-        wrong = prepare(record, refusal.call, LAYOUTS["contiguous"], subject)
-        expect(
-            record, waited(lambda: wrong.function(*wrong.arguments, **wrong.options), subject), refusal.code
-        )
-        wrong.check_inputs()
-        if refusal.taken is not None:
-            sound = prepare(record, refusal.taken, LAYOUTS["contiguous"], subject)
-            try:
-                waited(lambda: sound.function(*sound.arguments, **sound.options), subject)()
-            except tenora.NotSupportedError:
-                raise
-            except tenora.TenoraError as error:
-                raise Failed(f"a sound call: got {told(error)}, expected a result") from error
     return Outcome()
 
 
