@@ -25,6 +25,7 @@ from tenora_conformance.checks import (
     processes,
     property,
     random,
+    refusals,
     relations,
     streams,
     threads,
@@ -35,7 +36,7 @@ from tenora_conformance.checks import (
 from tenora_conformance.model import Check
 
 _MODULES = (
-    *(loading, memory, values, hostile, errors, devices, inplace, out, views, random),
+    *(loading, memory, values, hostile, errors, refusals, devices, inplace, out, views, random),
     *(relations, pivots, property, claims, gradients, device_gradients, training),
     *(capabilities, streams, pinned, allocator, interop, threads, processes, faults),
 )
