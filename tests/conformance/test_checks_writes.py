@@ -210,6 +210,31 @@ def test_a_view_whose_write_lands_elsewhere(monkeypatch: pytest.MonkeyPatch) -> 
     planted.fails("views", case.id, "base after a write")
 
 
+def no_fill(*inputs: Any, value: Any, out: Any) -> None:
+    del inputs, value, out
+
+
+@pytest.mark.parametrize("op", ["expand", "transpose"])
+def test_a_write_into_a_base_that_its_view_does_not_show(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    id = next(c.id for c in views.cases_of(op) if c.sample.endswith(":write") and c.dtype == "float32")
+    planted.passes("views", id)
+    planted.plant(monkeypatch, movement.fill, no_fill)
+    planted.fails(
+        "views", id, "got the old values" if op == "expand" else "base after a write through its view"
+    )
+
+
+@pytest.mark.parametrize(("op", "how"), [("expand", "read"), ("transpose", "written")])
+def test_a_gradient_through_a_view_that_is_twice_too_large(
+    op: str, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = next(c.id for c in views.cases_of(op) if c.sample.endswith(":slope"))
+    planted.passes("views", id)
+    grad = tenora.autograd.grad
+    monkeypatch.setattr(tenora.autograd, "grad", lambda *a: [g * 2 for g in grad(*a)])
+    planted.fails("views", id, f"gradient through a {how} view")
+
+
 def test_what_is_computed_in_one_dtype_and_written_into_another() -> None:
     assert castable("int64", "float16") and not castable("complex64", "float64")
     assert coarser("float32", "float16") == "float16" and coarser("float16", "complex128") == "float16"

@@ -1,17 +1,21 @@
 """Views: the same memory seen otherwise. A write through one is seen by the other, and gradients follow it.
 
 - Where a view's elements lie is told by the record's oracle, asked with the numbers of the elements.
+- A view that shows an element twice is not written to; what it shows of a write into its base, and the gradient of what
+  is read through it, are asked all the same.
 - What is no view has memory of its own.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
 import tenora
 import tenora_ops
 from tenora_conformance.checks.asking import asking
-from tenora_conformance.judge.calls import answer, prepare, samples_of
+from tenora_conformance.judge.calls import Call, answer, prepare, samples_of
 from tenora_conformance.judge.compare import fetched
 from tenora_conformance.judge.layouts import LAYOUT_BOUND, LAYOUTS
 from tenora_conformance.judge.pointwise import arrays_of, is_plain
@@ -70,10 +74,37 @@ def _write(record: Record, sample: Sample, case: Case, subject: Subject, outcome
         view = call()
     if view.untyped_storage().data_ptr() != base.untyped_storage().data_ptr():
         raise Failed("a view has memory of its own, expected that of its base")
+    if not shows_twice(places):
+        _written_through(view, call, places, sample, case, subject, outcome)
+    with watch(subject, outcome):
+        base.zero_()
+    if base._version <= version or view._version != base._version:
+        raise Failed(
+            f"versions after a write: got {view._version} and {base._version}, expected one beyond {version}"
+        )
+    place.check_around("the base")
+    if np.any(fetched(view)):
+        raise Failed("a view after a write into its base: got the old values, expected zeros")
+
+
+def shows_twice(places: np.ndarray) -> bool:
+    """Whether a view has an element of its base in two places."""
+    return len(np.unique(places)) < places.size
+
+
+def _written_through(
+    view: Any,
+    call: Call,
+    places: np.ndarray,
+    sample: Sample,
+    case: Case,
+    subject: Subject,
+    outcome: Outcome,
+) -> None:
+    """The base after a write into its view."""
+    base, version = call.arguments[0], call.arguments[0]._version
     expected = arrays_of(sample)[0].copy()
     flat = expected.reshape(-1)
-    if not places.size or len(np.unique(places)) < places.size:
-        return  # nothing to write, or elements shown twice, which are not written
     other = np.asarray(1 if case.dtype == "bool" else 77, expected.dtype)
     with watch(subject, outcome):
         view.fill_(other.item())
@@ -84,24 +115,27 @@ def _write(record: Record, sample: Sample, case: Case, subject: Subject, outcome
         raise Failed(
             f"base after a write through its view, at {at}: got {found[at]!s}, expected {expected[at]!s}"
         )
-    if base._version <= version or view._version != base._version:
+    if places.size and base._version <= version:
         raise Failed(
-            f"versions after the write: got {view._version} and {base._version}, expected one beyond {version}"
+            f"version after a write through a view: got {base._version}, expected more than {version}"
         )
-    place.check_around("the base")
-    with watch(subject, outcome):
-        base.zero_()
-    if np.any(fetched(view)):
-        raise Failed("a view after a write into its base: got the old values, expected zeros")
+    call.placed[0].check_around("the base")
 
 
 def _slope(record: Record, sample: Sample, case: Case, subject: Subject, outcome: Outcome) -> None:
-    """y = 1 x; the view of y times 3; the gradient of sum(c y) is 3 c where the view is, else c."""
+    """y = 1 x; the view of y times 3; the gradient of sum(c y) is 3 c where the view is, else c.
+
+    Where the view shows elements twice, that of the sum of 3 times what it shows is 3 for each time.
+    """
     call = prepare(record, sample, LAYOUTS[case.layout], subject)
     places = places_of(record, sample)
-    if not places.size or len(np.unique(places)) < places.size:
-        return
     leaf = call.arguments[0].requires_grad_(True)
+    if shows_twice(places):
+        with watch(subject, outcome):
+            (gradient,) = tenora.autograd.grad((call() * 3).sum(), leaf)
+        counts = 3 * np.bincount(places.reshape(-1), minlength=leaf.numel())
+        _judge_slope(gradient, counts.astype(np.float32).reshape(tuple(leaf.shape)), "read")
+        return
     weights = np.arange(1, leaf.numel() + 1, dtype=np.float32).reshape(tuple(leaf.shape))
     factor = tenora.from_numpy(weights).to(subject.device)
     with watch(subject, outcome):
@@ -110,12 +144,14 @@ def _slope(record: Record, sample: Sample, case: Case, subject: Subject, outcome
         (gradient,) = tenora.autograd.grad((call.arguments[0] * factor).sum(), leaf)
     expected = weights.copy()
     expected.reshape(-1)[places.reshape(-1)] *= 3
+    _judge_slope(gradient, expected, "written")
+
+
+def _judge_slope(gradient: Any, expected: np.ndarray, how: str) -> None:
     found = fetched(gradient)
     if not np.array_equal(found, expected):
         at = tuple(int(i) for i in np.argwhere(found != expected)[0])
-        raise Failed(
-            f"gradient through a written view, at {at}: got {found[at]!s}, expected {expected[at]!s}"
-        )
+        raise Failed(f"gradient through a {how} view, at {at}: got {found[at]!s}, expected {expected[at]!s}")
 
 
 def _own(record: Record, sample: Sample, case: Case, subject: Subject, outcome: Outcome) -> None:
