@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import tenora_ops
-from tenora_ops.refusals import refusals_of, refusing_ops
+from tenora_ops.refusals.tables import refusals_of, refusing_ops
 from tenora_ops.samples import Sample
 
 pytestmark = pytest.mark.oracle

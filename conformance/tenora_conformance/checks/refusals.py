@@ -19,7 +19,8 @@ from tenora_conformance.judge.results import told
 from tenora_conformance.model import Case, Check, Failed, Level, Outcome
 from tenora_conformance.subject import Subject, judged_by
 from tenora_ops.record import Record
-from tenora_ops.refusals import Refusal, refusals_of
+from tenora_ops.refusals import Refusal
+from tenora_ops.refusals.tables import refusals_of
 from tenora_ops.samples import Sample
 
 LAYOUT, SUFFIX = "refused", ":refusal"

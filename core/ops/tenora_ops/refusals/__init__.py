@@ -9,14 +9,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-import numpy as np
-
+from tenora_ops.lazy import np
+from tenora_ops.record import RecordError
 from tenora_ops.samples import Sample, sample
 
 #: What can be wrong, as the `code` of the error says it.
@@ -46,7 +43,7 @@ def refusal(code: str, call: Call, taken: Call | None) -> Refusal:
     'shape'
     """
     if code not in CODES:
-        raise ValueError(f"[refusal] code: got {code!r}, expected one of {sorted(CODES)}. Use the error's.")
+        raise RecordError(f"[refusal] code: got {code!r}, expected one of {sorted(CODES)}. Use the error's.")
     return Refusal(code, call.sample, None if taken is None else taken.sample)
 
 
@@ -59,32 +56,3 @@ def reals(*shape: int, dtype: str = "float32") -> Any:
 def wholes(*shape: int, dtype: str = "int64") -> Any:
     """0, 1, 0, 1, ... in a whole dtype or bool: indices that every dimension with two elements has."""
     return (np.arange(int(np.prod(shape))) % 2).reshape(shape).astype(dtype)
-
-
-@cache
-def _tables() -> dict[str, dict[str, Refusal]]:
-    """Every module's, in one."""
-    found: dict[str, dict[str, Refusal]] = {}
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda m: m.name):
-        for op, refused in importlib.import_module(f"{__name__}.{module.name}").REFUSED.items():
-            mine = found.setdefault(op, {})
-            if twice := mine.keys() & refused.keys():
-                raise ValueError(
-                    f"[{op}] refusals: got {sorted(twice)} twice, expected one each. Rename one."
-                )
-            mine.update(refused)
-    return found
-
-
-def refusals_of(op: str) -> dict[str, Refusal]:
-    """What an op has to refuse, by the name of what is wrong; empty where nothing is stated.
-
-    >>> sorted(refusals_of("topk"))[:1]
-    ['k_above_size']
-    """
-    return _tables().get(op, {})
-
-
-def refusing_ops() -> list[str]:
-    """The ops that state something."""
-    return sorted(_tables())
