@@ -59,3 +59,5 @@ TEST(pinned_memory_goes_back_when_no_stream_uses_it) {
     CHECK_THROWS(ErrorKind::NotSupported, "[pin_memory] not supported: got device cpu",
                  new_pinned(std::array<int64_t, 1>{1}, DType::F32, Device{}));
 }
+
+int main(int argc, char** argv) { return tenora_test::run(argc, argv); }
