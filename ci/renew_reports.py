@@ -25,7 +25,7 @@ from tenora_dispatch.attestation import FILE_NAME, UnusableReport, package_diges
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "build" / "conformance"
 COVERAGE = ROOT / "docs" / "coverage.md"
-LEVEL = "L3"
+LEVEL = "L4"
 
 
 def names(root: Path = ROOT) -> list[str]:
