@@ -381,6 +381,7 @@ kron = op(
         ((0, 2), (2, 1)),
         ((1, 2, 1, 2), (2, 1, 3)),
         ((2, 3), ()),
+        ((), ()),
     ),
     oracle=lambda a, b: np.kron(a, b),
     doc="The Kronecker product: every element of input times the whole of other.",

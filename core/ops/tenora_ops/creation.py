@@ -11,7 +11,7 @@ from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import ALL, FLOATING, Draw, Sample, numpy_dtype, sample, unary
 
-NEW = Family("creation", "attr", "full", "", lambda draw: sizes(draw), ALL)
+NEW = Family("creation", "attr", "full", "", lambda draw: [*sizes(draw), *without_dtype(draw)], ALL)
 LIKE = Family("creation", "attr_or_same", "like", "", unary, ALL)
 RANGE = Family(
     "creation",
@@ -29,8 +29,22 @@ def sizes(draw: Draw) -> Iterable[Sample]:
     return [sample(shape, dtype=draw.dtype) for shape in SHAPES]
 
 
+def without_dtype(draw: Draw, *values: Any) -> list[Sample]:
+    """Of one shape, filled with each of some values if there are any: their kind says the dtype, or the default is."""
+    if draw.dtype != "float32":
+        return []
+    return [sample((2, 3), value) for value in values] or [sample((2, 3))]
+
+
 def filled(draw: Draw) -> Iterable[Sample]:
-    return [sample(shape, True if draw.dtype == "bool" else 3, dtype=draw.dtype) for shape in SHAPES]
+    given = [sample(shape, True if draw.dtype == "bool" else 3, dtype=draw.dtype) for shape in SHAPES]
+    return [*given, *without_dtype(draw, 2.5, 7, True)]
+
+
+def repeated(value: Any, size: Any, dtype: str | None) -> Any:
+    """An array of one value, of the dtype that is named or of the value's own."""
+    found = np.full(tuple(size), value)
+    return found if dtype is None else found.astype(numpy_dtype(dtype))
 
 
 full = op(
@@ -40,9 +54,7 @@ full = op(
     structural="full",
     differentiable=False,
     samples=filled,
-    oracle=lambda size, fill_value, dtype: (
-        np.array([fill_value] * math.prod(size)).astype(numpy_dtype(dtype)).reshape(size)
-    ),
+    oracle=lambda size, fill_value, dtype=None: repeated(fill_value, size, dtype),
     doc="A tensor of one value.",
     example="tenora.full((2, 3), 7.0)",
     out=True,
@@ -53,7 +65,7 @@ empty = op(
     structural="empty",
     differentiable=False,
     tolerance="unspecified",
-    oracle=lambda size, dtype: np.empty(size, numpy_dtype(dtype)),
+    oracle=lambda size, dtype=None: repeated(0.0, size, dtype),
     doc="Uninitialised memory.",
     example="tenora.empty(2, 3)",
     out=True,
@@ -74,7 +86,7 @@ zeros = op(
     family=NEW,
     structural="zeros",
     differentiable=False,
-    oracle=lambda size, dtype: np.array([0] * math.prod(size)).astype(numpy_dtype(dtype)).reshape(size),
+    oracle=lambda size, dtype=None: repeated(0.0, size, dtype),
     doc="A tensor of zeros.",
     example="tenora.zeros(2, 3)",
     out=True,
@@ -84,7 +96,7 @@ ones = op(
     family=NEW,
     structural="ones",
     differentiable=False,
-    oracle=lambda size, dtype: np.array([1] * math.prod(size)).astype(numpy_dtype(dtype)).reshape(size),
+    oracle=lambda size, dtype=None: repeated(1.0, size, dtype),
     doc="A tensor of ones.",
     example="tenora.ones(2, 3)",
     out=True,
@@ -126,16 +138,19 @@ iota = op(
     dtype="creation",
     shape="iota",
     prepare="iota",
-    samples=lambda draw: [
-        sample(start, step, size, dtype=draw.dtype)
-        for start, step, size in (
-            *((0, 1, 5), (2, 3, 4), (1, 1, 0), (7, 1, 1), (0, 2, 20), (3, 0, 4)),
-            *([(0.1, 0.3, 9)] if draw.is_float else []),
-        )
-    ],
-    oracle=lambda start, step, size, dtype: np.array([start + i * step for i in range(size)]).astype(
-        numpy_dtype(dtype)
+    samples=lambda draw: (
+        [
+            sample(start, step, size, dtype=draw.dtype)
+            for start, step, size in (
+                *((0, 1, 5), (2, 3, 4), (1, 1, 0), (7, 1, 1), (0, 2, 20), (3, 0, 4)),
+                *([(0.1, 0.3, 9)] if draw.is_float else []),
+            )
+        ]
+        + ([sample(0.5, 1, 4)] if draw.dtype == "float32" else [])
     ),
+    oracle=lambda start, step, size, dtype="float64": np.array(
+        [start + i * step for i in range(size)]
+    ).astype(numpy_dtype(dtype)),
     doc="start + i * step for i below size.",
     example="tenora.arange(3)",
     public="",

@@ -75,5 +75,5 @@ def max_number(a: Any, b: Any) -> Any:
 
 
 def min_number(a: Any, b: Any) -> Any:
-    """The smaller of two numbers, either of which may be a symbol."""
-    return a.minimum(b) if hasattr(a, "minimum") else min(a, b)
+    """The smaller of a symbol and a number or another one."""
+    return a.minimum(b)

@@ -161,6 +161,12 @@ def _nll_weight_gradient(
     return ops.index_put(ops.zeros_like(weight), ops.to(each, weight.dtype), [safe], accumulate=True)
 
 
+def _weight_curvature(h: Any, g: Any, target: Any, weight: Any, ignore_index: Any, reduction: str) -> Any:
+    """nll_loss is linear in its input: what h sees of its gradient is g times the loss of h."""
+    loss = ops.nll_loss(h, target, weight, ignore_index, reduction)
+    return _nll_weight_gradient(g, h, target, weight, loss, ignore_index, reduction)
+
+
 def _nll_oracle(
     x: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Any:
@@ -212,7 +218,7 @@ nll_loss_backward = op(
         _nll_slope(h, g, target, weight, ignore_index, reduction),
         None,
         None,
-        None,
+        None if weight is None else _weight_curvature(h, g, target, weight, ignore_index, reduction),
     ),
     oracle=lambda g, x, target, weight, ignore_index, reduction: _nll_slopes(
         g, x, target, weight, ignore_index, reduction

@@ -167,7 +167,7 @@ scatter_reduced = op(
             sample(s.arguments[0], s.arguments[2], s.arguments[3], s.arguments[1], reduce, True)
             for s, reduce in zip(additions(draw), (*REDUCTIONS, "sum"), strict=True)
         ]
-        + [sample(draw.array(), draw.indices(1, 1), draw.array(1), 0, "sum", True)]
+        + [sample(draw.array(), draw.indices(1, 1), draw.array(1), 0, "amax", False)]
     ),
     oracle=lambda x, index, src, dim, reduce, include_self: _reduced_by_definition(
         x, dim, index, src, reduce, include_self

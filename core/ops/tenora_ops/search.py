@@ -263,6 +263,7 @@ bincount = op(
         sample(draw.indices(4, 3), draw.rng.uniform(-1, 1, 3), 6),
         sample(draw.indices(4, 6, dtype="int32"), draw.rng.uniform(-1, 1, 6)),
         sample(draw.indices(4, 6, dtype="uint8")),
+        sample(draw.indices(4, 6, dtype="int8"), draw.rng.uniform(-1, 1, 6)),
     ],
     tolerance="reduction",
     oracle=_counted,
