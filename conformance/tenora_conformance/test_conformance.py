@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tenora_conformance import must_run
+from tenora_conformance import manifest, must_run
 from tenora_conformance.checks import CHECKS
 from tenora_conformance.model import Case, Level, Result, Status
 from tenora_conformance.run.display import explain_lines
@@ -89,7 +89,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         level = Level.parse(metafunc.config.getoption("--conformance-level"))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
-    cases = must_run.plan(level, judge.subject).cases
+    listed = list(must_run.all_cases(level))
+    if lacking := manifest.lacking(level, listed):
+        raise pytest.UsageError(
+            f"[conformance] the suite that is installed is not whole: got {lacking[0]}, expected all of them."
+            " Install tenora-conformance again."
+        )
+    cases = must_run.plan(level, judge.subject, listed).cases
     metafunc.parametrize("case", cases, ids=[case.id for case in cases])
 
 

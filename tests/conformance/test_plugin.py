@@ -54,3 +54,19 @@ def test_a_wrong_call_is_told_in_a_sentence(tmp_path: Path, arguments: list[str]
     done = run_python(*PYTEST, *arguments, path=tmp_path, cwd=tmp_path)
     assert done.returncode != 0 and said in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+LISTED = """
+from tenora_conformance import manifest
+
+committed = manifest.committed
+manifest.committed = lambda: committed() | {"add/float32/contiguous/999": "L1 values"}
+"""
+
+
+def test_a_suite_that_lacks_a_listed_case_runs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "listed.py").write_text(LISTED)
+    options = ("--backend", "reference", "--conformance-level", "L1", "-p", "listed")
+    done = run_python(*PYTEST, *options, path=tmp_path, cwd=tmp_path)
+    assert done.returncode != 0 and "passed" not in done.stdout
+    assert "are not among the checks, add/float32/contiguous/999 first" in done.stdout + done.stderr
