@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tenora_ops
+from tenora_conformance.checks import values
 from tenora_conformance.covering import covering_rows
+from tenora_conformance.judge.calls import samples_of
 
 COUNTS = st.lists(st.integers(0, 12), min_size=1, max_size=14)
 
@@ -30,3 +33,14 @@ def test_another_sample_takes_no_row_away(dtypes: int, layouts: int) -> None:
 
 def test_it_is_smaller_than_all_triples() -> None:
     assert len(list(covering_rows([10] * 15, 6))) == 10 * 15
+
+
+@pytest.mark.parametrize("name", ["iota", "full", "eye"])
+def test_every_sample_without_arrays_is_asked_in_every_dtype(name: str) -> None:
+    record = tenora_ops.record(name)
+    asked = {(case.dtype, case.layout, case.number) for case in values.cases_of(name)}
+    assert asked == {
+        (dtype, "contiguous", str(number))
+        for dtype in record.dtypes
+        for number in range(len(samples_of(name, dtype)))
+    }

@@ -63,7 +63,7 @@ def _add_at(out: Array, where: tuple[Any, ...], values: Array) -> None:
     """Unbuffered addition; half types are summed in float32 and rounded once."""
     if is_half(out.dtype):
         wide = out.astype(np.float32)
-        np.add.at(wide, where, values.astype(np.float32))
+        np.add.at(wide, where, values)
         np.copyto(out, wide, casting="unsafe")
     else:
         np.add.at(out, where, values)

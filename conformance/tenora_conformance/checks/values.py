@@ -27,12 +27,13 @@ def cases_of(name: str) -> tuple[Case, ...]:
     record = tenora_ops.record(name)
     layouts = ("contiguous",) if name in LAYOUT_BOUND else tuple(LAYOUTS)
     counts = [len(samples_of(name, dtype)) for dtype in record.dtypes]
-    found = []
+    found: dict[str, Case] = {}
     for dtype, sample, layout in sorted(covering_rows(counts, len(layouts))):
         drawn = samples_of(name, record.dtypes[dtype])[sample]
-        if layouts[layout] == "contiguous" or has_arrays(drawn):
-            found.append(Case(name, record.dtypes[dtype], layouts[layout], str(sample), level_of(record)))
-    return tuple(found)
+        placed = layouts[layout] if has_arrays(drawn) else "contiguous"  # of nothing there is one layout
+        case = Case(name, record.dtypes[dtype], placed, str(sample), level_of(record))
+        found.setdefault(case.id, case)
+    return tuple(found.values())
 
 
 def needs(case: Case, subject: Subject) -> str:

@@ -61,7 +61,7 @@ def _bag_numbers(input: Any, offsets: Any, bags: int) -> Any:
     n = input.shape[0]
     starts = ops.zeros((n + 1,), dtype=_engine.int64, device=input.device)
     starts = ops.index_add(starts, 0, offsets, ops.ones_like(offsets))
-    return ops.cumsum(starts, 0)[:n] - 1
+    return ops.cumsum(starts, -1)[:n] - 1
 
 
 def _check_bags(
