@@ -80,6 +80,56 @@ ANSWERS: dict[str, Call] = {
     },
     "fftfreq of none": lambda f: f.fft.fftfreq(0),
     "fftfreq of half": lambda f: f.fft.fftfreq(3, dtype=f.float16),
+    **{
+        f"{name} of {kind} and degrees of {other}": lambda f, name=name, kind=kind, other=other: getattr(
+            f.special, name
+        )(f.tensor([2, 3], dtype=getattr(f, kind)), f.tensor([1, 2], dtype=getattr(f, other)))
+        for name in ("chebyshev_polynomial_t", "hermite_polynomial_he", "legendre_polynomial_p")
+        for kind, other in (
+            ("float32", "float64"),
+            ("int64", "float64"),
+            ("float64", "int32"),
+            ("uint8", "bool"),
+        )
+    },
+    "a polynomial of numbers": lambda f: f.special.laguerre_polynomial_l(
+        f.tensor(2.0), f.tensor([1.0, 2.0], dtype=f.float64)
+    ),
+    "zeta at a number": lambda f: f.special.zeta(f.tensor([2.5, 1.0, 0.5]), 2.0),
+    "zeta of a number": lambda f: f.special.zeta(3, f.tensor([2, 1])),
+    "zeta of True": lambda f: f.special.zeta(f.tensor([2.0], dtype=f.float64), True).float(),
+    "histogram of 100 bins": lambda f: f.histogram(f.tensor([1.0, 2.0, 2.5])).hist,
+    "split by a number in a tensor": lambda f: f.arange(5).split(f.tensor(2))[2],
+    "split by a tensor of one": lambda f: f.split(f.arange(5), f.tensor([4]))[1],
+}
+#: What has no tensor where one is needed.
+NO_TENSORS: dict[str, Call] = {
+    **{
+        f"{name}, in place": lambda f, name=name: getattr(f.nn.functional, name)([1.0], inplace=True)
+        for name in (
+            "relu",
+            "elu",
+            "celu",
+            "selu",
+            "hardtanh",
+            "hardsigmoid",
+            "hardswish",
+            "mish",
+            "silu",
+            "relu6",
+        )
+    },
+    "relu, written": lambda f: f.nn.functional.relu_([1.0]),
+    "relu6": lambda f: f.nn.functional.relu6([1.0]),
+    "hardtanh": lambda f: f.nn.functional.hardtanh([1.0]),
+    "threshold": lambda f: f.nn.functional.threshold([1.0], 1, 1),
+    "threshold, written": lambda f: f.nn.functional.threshold_([1.0], 1, 1),
+    "linear": lambda f: f.nn.functional.linear(f.ones(2, 2), 1),
+    "gaussian_nll_loss": lambda f: f.nn.functional.gaussian_nll_loss(f.ones(2), f.ones(2), 1j),
+    "embedding": lambda f: f.nn.functional.embedding([0], f.ones(2, 2), None, 1.0),
+    "type_as": lambda f: f.ones(2).type_as(1),
+    "is_same_size": lambda f: f.ones(2).is_same_size(1),
+    "special.zeta": lambda f: f.special.zeta(2, 3),
 }
 REFUSALS: dict[str, Call] = {
     "index_add, beyond": lambda f: f.index_add(f.zeros(3), 0, f.tensor([5]), f.ones(1)),
@@ -120,6 +170,14 @@ def test_refusals(case: str, backend: str) -> None:
         REFUSALS[case](torch)
     with pytest.raises((RuntimeError, IndexError), match=rf"^\[{re.escape(case.split(',')[0])}\] "):
         REFUSALS[case](tenora)
+
+
+@pytest.mark.parametrize("case", NO_TENSORS)
+def test_no_tensor_is_a_type_error(case: str, backend: str) -> None:
+    with pytest.raises((TypeError, AttributeError, RuntimeError)):
+        NO_TENSORS[case](torch)
+    with pytest.raises(TypeError, match=rf"^\[{re.escape(case.split(',')[0])}\] .*: got .*, expected "):
+        NO_TENSORS[case](tenora)
 
 
 @pytest.mark.parametrize("name", ["dropout", "dropout2d", "alpha_dropout", "feature_alpha_dropout"])

@@ -55,9 +55,9 @@ def size_of(op: str, sizes: tuple[Any, ...], size: Any) -> Any:
     return size
 
 
-def need_tensor(op: str, input: object) -> None:
-    """TypeError for what has no size, dtype and device to make something like."""
-    if not isinstance(input, Tensor):
+def need_tensor(op: str, given: object, name: str = "input") -> None:
+    """TypeError for an argument that is no tensor."""
+    if not isinstance(given, Tensor):
         raise errors.ArgumentTypeError(
-            f"[{op}] input is wrong: got {type(input).__name__}, expected Tensor. Convert it with tenora.tensor(...)."
+            f"[{op}] {name} is wrong: got {type(given).__name__}, expected Tensor. Convert it with tenora.tensor(...)."
         )

@@ -17,6 +17,7 @@ from tenora_engine import device as Device
 from tenora_engine import dtype as DType
 
 from . import creation, pinning
+from .creation_steps import need_tensor
 from .pinning import pinned
 
 _TYPE_NAMES = {
@@ -130,12 +131,13 @@ def get_device(self: Tensor) -> int:
 
 
 def is_same_size(self: Tensor, other: Tensor) -> bool:
-    """Whether both shapes are equal.
+    """Whether both shapes are equal; TypeError where `other` is no tensor.
 
     >>> import tenora
     >>> tenora.ones(2).is_same_size(tenora.zeros(2)), tenora.ones(2).is_same_size(tenora.zeros(1, 2))
     (True, False)
     """
+    need_tensor("is_same_size", other, "other")
     return tuple(self.shape) == tuple(other.shape)
 
 

@@ -27,6 +27,7 @@ from tenora_engine import device as Device
 from tenora_engine import dtype as DType
 
 from . import creation, sharing
+from .creation_steps import need_tensor
 
 
 def _destination(
@@ -107,12 +108,13 @@ def cpu(self: Tensor) -> Tensor:
 
 
 def type_as(self: Tensor, other: Tensor) -> Tensor:
-    """`self` with the dtype and on the device of `other`.
+    """`self` with the dtype and on the device of `other`; TypeError where that is no tensor.
 
     >>> import tenora
     >>> tenora.ones(2).type_as(tenora.tensor([1])).dtype
     tenora.int64
     """
+    need_tensor("type_as", other, "other")
     return to(self, device=other.device, dtype=other.dtype)
 
 

@@ -141,7 +141,9 @@ def _edges_of(op: str, x: Any, bins: Any, bounds: Any) -> Any:
     return ops.to(ops.linspace(low, high, bins + 1, dtype=_engine.float64, device=x.device), x.dtype)
 
 
-def _histogram(input: Any, bins: Any, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+def _histogram(
+    input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False
+) -> Any:
     flat = ops.reshape(input.detach(), (-1,))
     if isinstance(bins, int):
         if range is not None and (not isinstance(range, list | tuple) or len(range) != 2):
@@ -179,7 +181,7 @@ def _counts_between(x: Any, bins: Any, range: Any = None, weight: Any = None, de
 
 
 histogram = op(
-    "histogram(input: Tensor, bins: Tensor | Scalar, *, range: int[]? = None, weight: Tensor? = None, "
+    "histogram(input: Tensor, bins: Tensor | Scalar = 100, *, range: int[]? = None, weight: Tensor? = None, "
     "density: bool = False) -> (Tensor, Tensor)",
     family=COMPOSITE,
     dtypes=("float32", "float64"),

@@ -51,9 +51,9 @@ def _walked(name: str, x: Any, n: Any, first: Callable[[Any], Any], step: Step) 
             f"[{name}] input and n: got two numbers, expected a tensor among them. Make one a tensor."
         )
     need_real(name, *(t for t in (x, n) if not is_number(t)))
-    like = n if is_number(x) else x
-    like = like if like.dtype.is_floating_point else ops.to(like, _engine.default_dtype())
-    nothing = ops.full((), 0.0, dtype=_engine.float64, device=like.device)
+    dtype = ops.mul(*(t if is_number(t) else _stand_in(t) for t in (x, n))).dtype
+    device = (n if is_number(x) else x).device
+    nothing = ops.full((), 0.0, dtype=_engine.float64, device=device)
     x = nothing + (x if is_number(x) else ops.to(x.detach(), _engine.float64))
     n = ops.trunc(nothing + (n if is_number(n) else ops.to(n.detach(), _engine.float64)))
     shape = (x + n).shape
@@ -68,7 +68,12 @@ def _walked(name: str, x: Any, n: Any, first: Callable[[Any], Any], step: Step) 
     for k in range(1, int(highest)):
         before, now = now, step(k, x, now, before)
         found = ops.where(ops.eq(n, k + 1), now, found)
-    return ops.to(found, like.dtype)
+    return ops.to(found, dtype if dtype.is_floating_point else _engine.default_dtype())
+
+
+def _stand_in(t: Any) -> Any:
+    """What promotes as a tensor does, without its elements."""
+    return ops.zeros((0,) if t.ndim else (), dtype=t.dtype, device=t.device)
 
 
 def _polynomial(

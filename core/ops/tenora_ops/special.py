@@ -17,7 +17,7 @@ from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.elementary import tensors
 from tenora_ops.families import COMPOSITE, REAL_BINARY_FUNCTION, REAL_FUNCTION
-from tenora_ops.formula import ops
+from tenora_ops.formula import is_number, ops
 from tenora_ops.halves import rounds_once
 from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
@@ -36,10 +36,6 @@ def in_double(function: Callable[..., Any]) -> Callable[..., Any]:
         return ops.to(function(*[ops.to(t, _engine.float64) for t in tensors]), tensors[0].dtype)
 
     return run
-
-
-def in_double_2(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    return lambda a, b: in_double(function)(a, b)
 
 
 def in_double_1(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -196,6 +192,22 @@ def _zeta(s: Any, q: Any) -> Any:
     return ops.where(ops.lt(s, 1), math.nan, found)
 
 
+def _zeta_of(input: Any, other: Any) -> Any:
+    """In float64, rounded once to the dtype of the tensor among the two."""
+    if is_number(input) and is_number(other):
+        raise errors.ArgumentTypeError(
+            "[special.zeta] input and other: got two numbers, expected a tensor among them. Make one a tensor."
+        )
+    like = other if is_number(input) else input
+    s, q = (
+        ops.full((), t, dtype=_engine.float64, device=like.device)
+        if is_number(t)
+        else ops.to(t, _engine.float64)
+        for t in (input, other)
+    )
+    return ops.to(_zeta(s, q), like.dtype)
+
+
 def _zeta_samples(draw: Draw) -> Iterable[Sample]:
     """Pairs, and where there is no sum, or a pole."""
     edges = [np.array(v).astype(draw.array().dtype) for v in ([0.5, 1, 2, 1, 0.5], [0.0, 0, 0, 2, 2])]
@@ -203,11 +215,11 @@ def _zeta_samples(draw: Draw) -> Iterable[Sample]:
 
 
 zeta = op(
-    "zeta(input: Tensor, other: Tensor) -> Tensor",
+    "zeta(input: Tensor | Scalar, other: Tensor | Scalar) -> Tensor",
     family=REAL_BINARY_FUNCTION,
     domain=Domain(1.2, 6.0),
     samples=_zeta_samples,
-    composite=in_double_2(_zeta),
+    composite=_zeta_of,
     differentiable=False,
     edges="finite",
     oracle=each(lambda s, q: float(special.zeta(s, q)) if s >= 1 else math.nan),

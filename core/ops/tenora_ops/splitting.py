@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_dispatch import errors
-from tenora_engine import _engine
+from tenora_engine import Tensor, _engine
 from tenora_ops.checks import need_rank, wrap_dim
 from tenora_ops.formula import ops
 from tenora_ops.lazy import np
@@ -56,6 +56,8 @@ def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any,
     need_rank("split", tensor, 1)
     dim = wrap_dim("split", dim, tensor.ndim)
     length = tensor.shape[dim]
+    if isinstance(split_size_or_sections, Tensor) and split_size_or_sections.numel() == 1:
+        split_size_or_sections = operator.index(split_size_or_sections)  # one number, as in PyTorch
     if not isinstance(split_size_or_sections, int):
         return _split_with_sizes(tensor, split_size_or_sections, dim)
     size = split_size_or_sections

@@ -138,7 +138,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     >>> linear(tenora.ones(2, 3), tenora.ones(4, 3)).shape
     tenora.Size([2, 4])
     """
-    if weight.ndim == 1:
+    if isinstance(weight, Tensor) and weight.ndim == 1:
         return tenora_ops.linear(input, weight.unsqueeze(0), bias).squeeze(-1)
     if isinstance(bias, Tensor) and bias.ndim > 1:
         return _plus(tenora_ops.linear(input, weight), bias)

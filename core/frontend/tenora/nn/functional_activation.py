@@ -10,6 +10,15 @@ from tenora_dispatch import errors
 from tenora_engine import Tensor
 from tenora_engine import bool as bool_
 
+from ..creation_steps import need_tensor
+
+
+def _written(name: str, input: Tensor, *arguments: Any) -> Tensor:
+    """The activation written into its input; TypeError for what is no tensor."""
+    need_tensor(name, input)
+    result: Tensor = getattr(input, f"{name}_" if name == "relu" else f"_{name}_")(*arguments)
+    return result
+
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), element by element.
@@ -20,7 +29,7 @@ def relu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> relu(tenora.tensor([1.0, -2.0])).tolist()
     [1.0, 0.0]
     """
-    return input.relu_() if inplace else tenora_ops.relu(input)
+    return _written("relu", input) if inplace else tenora_ops.relu(input)
 
 
 def relu_(input: Tensor) -> Tensor:
@@ -31,7 +40,7 @@ def relu_(input: Tensor) -> Tensor:
     >>> relu_(x) is x, x.tolist()
     (True, [1.0, 0.0])
     """
-    return input.relu_()
+    return _written("relu", input)
 
 
 def _whole(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
@@ -40,7 +49,9 @@ def _whole(input: Tensor, result: Tensor, inplace: bool) -> Tensor:
 
 
 def is_whole(input: Tensor) -> bool:
-    """Whether the elements are integers."""
+    """Whether the elements are integers; False for what is no tensor, which the op then refuses."""
+    if not isinstance(input, Tensor):
+        return False
     return not (input.dtype.is_floating_point or input.dtype.is_complex or input.dtype == bool_)
 
 
@@ -60,7 +71,7 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
     """
     if is_whole(input):
         return _whole(input, tenora_ops.clamp(input, 0, 6), inplace)
-    return input._relu6_() if inplace else tenora_ops.relu6(input)
+    return _written("relu6", input) if inplace else tenora_ops.relu6(input)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -73,7 +84,7 @@ def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     tensor([ 2.0000, -0.6321])
     """
     arguments = (alpha,)
-    return input._elu_(*arguments) if inplace else tenora_ops.elu(input, *arguments)
+    return _written("elu", input, *arguments) if inplace else tenora_ops.elu(input, *arguments)
 
 
 def elu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -101,7 +112,7 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
             "[celu] alpha is wrong: got 0, expected a number other than 0. Use relu for the limit."
         )
     arguments = (alpha,)
-    return input._celu_(*arguments) if inplace else tenora_ops.celu(input, *arguments)
+    return _written("celu", input, *arguments) if inplace else tenora_ops.celu(input, *arguments)
 
 
 def celu_(input: Tensor, alpha: float = 1.0) -> Tensor:
@@ -125,7 +136,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> selu(tenora.tensor([1.0, -1.0]))
     tensor([ 1.0507, -1.1113])
     """
-    return input._selu_() if inplace else tenora_ops.selu(input)
+    return _written("selu", input) if inplace else tenora_ops.selu(input)
 
 
 def selu_(input: Tensor) -> Tensor:
@@ -194,7 +205,7 @@ def rrelu(
             f"[rrelu] dtype not supported: got {name}, expected a floating type. Cast with .to(tenora.float32)."
         )
     arguments = (lower, upper, training)
-    return input._rrelu_(*arguments) if inplace else tenora_ops.rrelu(input, *arguments)
+    return _written("rrelu", input, *arguments) if inplace else tenora_ops.rrelu(input, *arguments)
 
 
 def rrelu_(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False) -> Tensor:
@@ -229,7 +240,7 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
             )
         return _whole(input, tenora_ops.clamp(input, int(min_val), int(max_val)), inplace)
     arguments = (min_val, max_val)
-    return input._hardtanh_(*arguments) if inplace else tenora_ops.hardtanh(input, *arguments)
+    return _written("hardtanh", input, *arguments) if inplace else tenora_ops.hardtanh(input, *arguments)
 
 
 def hardtanh_(input: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
@@ -252,7 +263,7 @@ def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     >>> hardsigmoid(tenora.tensor([-3.0, 0.0, 1.5, 4.0])).tolist()
     [0.0, 0.5, 0.75, 1.0]
     """
-    return input._hardsigmoid_() if inplace else tenora_ops.hardsigmoid(input)
+    return _written("hardsigmoid", input) if inplace else tenora_ops.hardsigmoid(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -264,7 +275,7 @@ def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> hardswish(tenora.tensor([-3.0, 1.5, 4.0])).tolist()
     [-0.0, 1.125, 4.0]
     """
-    return input._hardswish_() if inplace else tenora_ops.hardswish(input)
+    return _written("hardswish", input) if inplace else tenora_ops.hardswish(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
@@ -276,7 +287,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     >>> mish(tenora.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.3034,  0.0000,  0.8651])
     """
-    return input._mish_() if inplace else tenora_ops.mish(input)
+    return _written("mish", input) if inplace else tenora_ops.mish(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -288,7 +299,7 @@ def silu(input: Tensor, inplace: bool = False) -> Tensor:
     >>> silu(tenora.tensor([-1.0, 0.0, 1.0]))
     tensor([-0.2689,  0.0000,  0.7311])
     """
-    return input._silu_() if inplace else tenora_ops.silu(input)
+    return _written("silu", input) if inplace else tenora_ops.silu(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -306,7 +317,7 @@ def threshold(input: Tensor, threshold: float, value: float, inplace: bool = Fal
         kept = tenora_ops.gt(input, int(threshold))
         return _whole(input, tenora_ops.where(kept, input, int(value)), inplace)
     arguments = (threshold, value)
-    return input._threshold_(*arguments) if inplace else tenora_ops.threshold(input, *arguments)
+    return _written("threshold", input, *arguments) if inplace else tenora_ops.threshold(input, *arguments)
 
 
 def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
@@ -317,7 +328,7 @@ def threshold_(input: Tensor, threshold: float, value: float) -> Tensor:
     >>> threshold_(x, 1.5, -1.0) is x, x.tolist()
     (True, [-1.0, 2.0, 3.0])
     """
-    return input._threshold_(threshold, value)
+    return _written("threshold", input, threshold, value)
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
@@ -391,7 +402,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """
     if dim is None:
         dim = _implied_dim("softmin", input, _stacklevel)
-    return tenora_ops.softmin(input if dtype is None else input.to(dtype), dim)
+    return tenora_ops.softmin(input if dtype is None else tenora_ops.cast(input, dtype), dim)
 
 
 __all__ = [

@@ -9,6 +9,8 @@ from tenora_autograd import no_grad
 from tenora_dispatch import errors
 from tenora_engine import Tensor, int64
 
+from ..creation_steps import need_tensor
+
 
 def _bound(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scales the rows that input names down to `max_norm`, in place and without history."""
@@ -39,6 +41,7 @@ def embedding(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     if max_norm is not None:
+        need_tensor("embedding", input)
         _bound(weight, input, max_norm, norm_type)
     if isinstance(weight, Tensor) and weight.ndim != 2:
         raise errors.OperationError(

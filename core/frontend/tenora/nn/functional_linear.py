@@ -9,6 +9,7 @@ import tenora_ops
 from tenora_dispatch import errors
 from tenora_engine import Tensor
 
+from ..creation_steps import need_tensor
 from .functional_loss import cross_entropy
 
 
@@ -54,6 +55,7 @@ def linear_cross_entropy(
     >>> round(loss.item(), 4)
     1.3863
     """
+    need_tensor("linear_cross_entropy", linear_weight, "linear_weight")
     classes = tuple(linear_weight.shape[:-1])
     if not classes:
         raise errors.OperationError(

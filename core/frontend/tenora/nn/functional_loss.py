@@ -11,6 +11,7 @@ from tenora_engine import Tensor, int64, uint8
 from tenora_engine import bool as bool_
 
 from ..creation import tensor
+from ..creation_steps import need_tensor
 
 
 def _counted(given: Tensor) -> Tensor:
@@ -334,6 +335,7 @@ def gaussian_nll_loss(
     1.0
     """
     variance = tenora_ops.full_like(input, var) if isinstance(var, int | float) else var
+    need_tensor("gaussian_nll_loss", variance, "var")
     if variance.shape != input.shape:
         sizes = list(zip(input.shape, variance.shape, strict=False))
         if input.shape[:-1] == variance.shape:
