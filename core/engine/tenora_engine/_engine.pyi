@@ -306,7 +306,6 @@ def register_op(
     shape_only: int = 0,
     apart: int = 0,
     masks: int = 0,
-    masks: int = 0,
     output_differentiable: int = -1,
     random: builtins.bool = False,
     inplace_ok: builtins.bool = False,
