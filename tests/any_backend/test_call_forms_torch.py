@@ -92,6 +92,59 @@ def judged(name: str, option: str, tolerance: str, hermitian: bool, m: Any) -> A
     return getattr(m.linalg, name)(matrices(m), **{option: TOLERANCES[tolerance](m)}, hermitian=hermitian)
 
 
+def lu_into(m: Any, out: Any, **options: bool) -> Any:
+    result = m.lu(m.tensor([[1.0, 2.0], [4.0, 3.0]]), out=out, **options)
+    assert result is out
+    return tuple(result)
+
+
+#: Name -> the factors of matrices, with a look at what went wrong.
+CHECKED: dict[str, Callable[[Any, Any], Any]] = {
+    "cholesky_ex": lambda m, a: m.linalg.cholesky_ex(a, check_errors=True),
+    "cholesky_ex, upper": lambda m, a: m.linalg.cholesky_ex(a, upper=True, check_errors=True),
+    "cholesky_ex, unchecked": lambda m, a: m.linalg.cholesky_ex(a[..., :1, :1], check_errors=False),
+    "lu_factor_ex": lambda m, a: m.linalg.lu_factor_ex(a, check_errors=True),
+    "lu_factor_ex, unchecked": lambda m, a: m.linalg.lu_factor_ex(a, check_errors=False),
+    "lu_factor": lambda m, a: m.linalg.lu_factor(a),
+    "inv_ex": lambda m, a: m.linalg.inv_ex(a, check_errors=True),
+    "solve_ex": lambda m, a: m.linalg.solve_ex(a, m.ones_like(a), check_errors=True),
+}
+
+
+def factors(name: str, what: str, m: Any) -> Any:
+    singular = m.tensor([[1.0, 1.0], [1.0, 1.0]])
+    regular = m.tensor([[2.0, 1.0], [1.0, 2.0]])
+    given = {
+        "one": singular,
+        "a stack": m.stack([regular, singular, singular]),
+        "what is regular": regular,
+        "nothing": m.zeros(0, 2, 2),
+    }[what]
+    return tuple(CHECKED[name](m, given))
+
+
+TOLERATED: dict[str, Callable[[Any, Any], Any]] = {
+    "pinverse": lambda m, v: m.pinverse(matrices(m), v),
+    "Tensor.pinverse": lambda m, v: matrices(m).pinverse(rcond=v),
+    "pinv, rtol": lambda m, v: m.linalg.pinv(matrices(m), rtol=v),
+    "matrix_rank, tol": lambda m, v: m.linalg.matrix_rank(matrices(m), v),
+    "matrix_rank, atol": lambda m, v: m.linalg.matrix_rank(matrices(m), atol=v),
+    "matrix_rank, both": lambda m, v: m.linalg.matrix_rank(matrices(m), atol=m.tensor(0.1), rtol=v),
+}
+
+
+def tolerated(name: str, how: str, m: Any) -> Any:
+    tolerance = {
+        "a history": lambda: m.tensor(0.5, requires_grad=True),
+        "a history of one": lambda: m.tensor([0.5], requires_grad=True),
+        "a complex number": lambda: 0.5 + 0j,
+        "text": lambda: "0.5",
+        "True": lambda: True,
+        "a complex tensor": lambda: m.tensor(0.5 + 0j),
+    }[how]()
+    return TOLERATED[name](m, tolerance)
+
+
 LINALG: dict[str, Call] = {
     **{
         f"{name}, {option} {tolerance}, {hermitian}": partial(judged, name, option, tolerance, hermitian)
@@ -120,6 +173,23 @@ LINALG: dict[str, Call] = {
     "lu without infos": lambda m: m.ones(2, 2).lu(),
     "lu by position": lambda m: m.eye(3).lu(True, True),
     "lu of a vector": lambda m: m.lu(m.ones(2), get_infos=True),
+    "lu, out": lambda m: lu_into(m, (m.zeros(2, 2), m.zeros(2).to(m.int32))),
+    "lu, out in a list, of other sizes and dtypes": lambda m: lu_into(m, [m.zeros(0).double(), m.zeros(3)]),
+    "lu, out with infos": lambda m: lu_into(
+        m, (m.zeros(2, 2), m.zeros(2).to(m.int32), m.zeros(()).to(m.int32)), get_infos=True
+    ),
+    "lu, out, of another length": lambda m: lu_into(m, (m.zeros(2, 2), m.zeros(2)), get_infos=True),
+    "lu, out, one tensor": lambda m: lu_into(m, m.zeros(2, 2)),
+    **{
+        f"{name} of {what}": partial(factors, name, what)
+        for name in CHECKED
+        for what in ("one", "a stack", "what is regular", "nothing")
+    },
+    **{
+        f"{name}, {how}": partial(tolerated, name, how)
+        for name in TOLERATED
+        for how in ("a history", "a history of one", "a complex number", "text", "True", "a complex tensor")
+    },
     "linalg.vander of a number": lambda m: m.linalg.vander(m.tensor(2.0), N=3),
     "linalg.vander of a number, no N": lambda m: m.linalg.vander(m.tensor(2.0)),
     "linalg.vander of one, no N": lambda m: m.linalg.vander(m.tensor([2.0])),

@@ -208,7 +208,16 @@ SAID: dict[tuple[str, str], str] = {
     ("svd", "some"): "test_linalg_torch.py: factors have a free phase",
     ("svd", "compute_uv"): "test_linalg_torch.py: factors have a free phase",
     ("lu", "get_infos"): ONE_FORM,
-    **{(name, "pivot"): NO_PIVOTS for name in ("linalg_lu_factor_ex", "linalg_lu_factor", "linalg_lu", "lu")},
+    **{
+        (name, "pivot"): NO_PIVOTS
+        for name in (
+            "linalg_lu_factor_ex",
+            "linalg_lu_factor_ex_checked",
+            "linalg_lu_factor",
+            "linalg_lu",
+            "lu",
+        )
+    },
     ("pad", "mode"): "the other modes are records of their own, which nn.functional.pad calls",
     (
         "embedding_bag",

@@ -3,6 +3,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <map>
+
 #include "module_parts.h"
 #include "op_function.h"
 #include "operators.h"
@@ -84,8 +86,12 @@ PyObject* show_results(PyObject* self, PyObject*) {
 }
 PyMethodDef show_results_method = {"__repr__", show_results, METH_NOARGS, "Return repr(self)."};
 
-// The type of several named results: a struct sequence, which is a tuple with attributes.
+// The type of several named results: a struct sequence, which is a tuple with attributes. Overloads of one
+// name share it. Called with the GIL.
 PyTypeObject* make_result_type(const std::string& name, const std::vector<std::string>& results) {
+    static auto* made = new std::map<std::pair<std::string, std::vector<std::string>>, PyTypeObject*>();
+    PyTypeObject*& known = (*made)[{name, results}];
+    if (known) return known;
     auto* strings = new std::vector<std::string>(results);  // the type points at them for ever
     auto* fields = new std::vector<PyStructSequence_Field>();
     for (const std::string& field : *strings) fields->push_back({field.c_str(), nullptr});
@@ -96,6 +102,7 @@ PyTypeObject* make_result_type(const std::string& name, const std::vector<std::s
     check(reinterpret_cast<PyObject*>(type));
     PyRef show = own(PyDescr_NewMethod(type, &show_results_method));
     check_status(PyObject_SetAttrString(reinterpret_cast<PyObject*>(type), "__repr__", show.get()));
+    known = type;
     return type;
 }
 
@@ -154,7 +161,7 @@ int register_op_binding(const py::kwargs& kwargs) {
 }
 
 py::object result_type_binding(const std::string& name, const std::vector<std::string>& results) {
-    return py::reinterpret_steal<py::object>(reinterpret_cast<PyObject*>(make_result_type(name, results)));
+    return py::reinterpret_borrow<py::object>(reinterpret_cast<PyObject*>(make_result_type(name, results)));
 }
 
 py::object make_function_binding(const std::string& name, const std::vector<std::string>& ops,

@@ -153,7 +153,7 @@ def stub_lines(name: str, group: list[Record], indent: str, method: bool, out: b
         text = parameters_text(parameters, method)
         if entry.kind == "python":
             text = python_text(entry, method)
-        if out and entry.out:
+        if out and (entry.out or (entry.python and "out" in inspect.signature(entry.python).parameters)):
             targets = "Tensor" if entry.schema.results == 1 else "Sequence[Tensor]"
             text += f"{'' if '*' in text else ', *'}, out: {targets} | None = None"
         if len(group) > 1:

@@ -57,6 +57,34 @@ def _upper_too(draw: Draw) -> list[Sample]:
     return [*definite(draw), sample(definite(draw)[0].arguments[0], upper=True)]
 
 
+def _cholesky_factors(input: Any, check_errors: bool, upper: bool, name: str = "linalg.cholesky_ex") -> Any:
+    factor, info = ops.linalg_cholesky_ex(input, upper=upper)
+    if check_errors:
+        check_info(name, info, "is not positive definite")
+    return factor, info
+
+
+def _asked(samples: Any) -> Any:
+    """The same samples, with a check."""
+    return lambda draw: [sample(*s.arguments, check_errors=True, **s.options) for s in samples(draw)]
+
+
+# A call that names check_errors takes this form; kernels are those of the next.
+linalg_cholesky_ex_checked = op(
+    "linalg_cholesky_ex_checked(input: Tensor, *, check_errors: bool, upper: bool = False) -> (Tensor, Tensor)",
+    family=PARTS,
+    function=_cholesky_factors,
+    samples=_asked(_upper_too),
+    hermitian=True,
+    oracle=lambda x, check_errors, upper=False: stacked(
+        lambda a: (decompositions.cholesky(a, lower=not upper), np.int32(0)), x
+    ),
+    doc="linalg.cholesky_ex; with check_errors LinAlgError where input is not positive definite.",
+    example="tenora.linalg.cholesky_ex(tenora.eye(3), check_errors=True).info",
+    public="linalg.cholesky_ex",
+    result=("L", "info"),
+    out=True,
+)
 linalg_cholesky_ex = op(
     "linalg_cholesky_ex(input: Tensor, *, upper: bool = False, check_errors: bool = False) -> (Tensor, Tensor)",
     family=FACTOR,
@@ -79,9 +107,7 @@ linalg_cholesky_ex = op(
 
 
 def _cholesky(input: Any, upper: bool) -> Any:
-    factor, info = ops.linalg_cholesky_ex(input, upper=upper)
-    check_info("linalg.cholesky", info, "is not positive definite")
-    return factor
+    return _cholesky_factors(input, True, upper, "linalg.cholesky")[0]
 
 
 linalg_cholesky = op(
@@ -146,6 +172,26 @@ def _lu_gradient(g: Any, x: Any, lu: Any, pivots: Any, info: Any) -> Any:
     return _permuted(whole, ops.argsort(order, -1))
 
 
+def _lu_factors(A: Any, check_errors: bool, pivot: bool, name: str = "linalg.lu_factor_ex") -> Any:
+    lu, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
+    if check_errors:
+        advice = "Call linalg.lu, or linalg.lu_factor_ex without a check."
+        check_info(name, info, "is singular" if pivot else "needs pivoting", advice)
+    return lu, pivots, info
+
+
+linalg_lu_factor_ex_checked = op(
+    "linalg_lu_factor_ex_checked(A: Tensor, *, check_errors: bool, pivot: bool = True) -> (Tensor, Tensor, Tensor)",
+    family=PARTS,
+    function=_lu_factors,
+    samples=_asked(oblong),
+    oracle=lambda x, check_errors, pivot=True: stacked(lambda a: _lu_oracle(a, pivot), x),
+    doc="linalg.lu_factor_ex; with check_errors LinAlgError where a pivot is zero.",
+    example="tenora.linalg.lu_factor_ex(tenora.eye(3), check_errors=True).info",
+    public="linalg.lu_factor_ex",
+    result=("LU", "pivots", "info"),
+    out=True,
+)
 linalg_lu_factor_ex = op(
     "linalg_lu_factor_ex(A: Tensor, *, pivot: bool = True, check_errors: bool = False) -> (Tensor, Tensor, Tensor)",
     family=FACTOR,
@@ -181,20 +227,13 @@ def _lu_oracle(a: Any, pivot: bool = True) -> Any:
     return (lu if np.iscomplexobj(a) else lu.real), pivots, np.int32(0)
 
 
-def _lu_factor(A: Any, pivot: bool) -> Any:
-    lu, pivots, info = ops.linalg_lu_factor_ex(A, pivot=pivot)
-    if not pivot:
-        check_info("linalg.lu_factor", info, "needs pivoting")
-    return lu, pivots
-
-
 linalg_lu_factor = op(
     "linalg_lu_factor(A: Tensor, *, pivot: bool = True) -> (Tensor, Tensor)",
     family=PARTS,
-    function=_lu_factor,
+    function=lambda A, pivot: _lu_factors(A, True, pivot, "linalg.lu_factor")[:2],
     samples=oblong,
     oracle=lambda x, pivot=True: stacked(lambda a: _lu_oracle(a, pivot)[:2], x),
-    doc="The compact LU factorisation with partial pivoting, for linalg.lu_solve.",
+    doc="The compact LU factorisation with partial pivoting, for linalg.lu_solve; LinAlgError where a pivot is zero.",
     example="tenora.linalg.lu_factor(tenora.eye(3)).LU",
     public="linalg.lu_factor",
     result=("LU", "pivots"),

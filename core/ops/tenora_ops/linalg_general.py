@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tenora_dispatch import errors
 from tenora_ops import linalg_schur
 from tenora_ops.formula import ops
 from tenora_ops.lazy import decompositions, np
@@ -186,11 +187,21 @@ ormqr = op(
 )
 
 
-def _older_lu(A: Any, pivot: bool = True, get_infos: bool = False) -> Any:
+def _older_lu(A: Any, pivot: bool = True, get_infos: bool = False, *, out: Any = None) -> Any:
     check_matrix("lu", A.shape)
     check_dtype("lu", A.dtype)
-    found = ops.linalg_lu_factor_ex(A, pivot=pivot)
-    return tuple(found) if get_infos else tuple(found)[:2]
+    count = 3 if get_infos else 2
+    if out is not None and (not isinstance(out, tuple | list) or len(out) != count):
+        got = f"{len(out)} of them" if isinstance(out, tuple | list) else errors.type_name(out)
+        raise errors.ArgumentTypeError(
+            f"[lu] out is wrong: got {got}, expected a tuple of {count} tensors. Pass one tensor a result."
+        )
+    found = tuple(ops.linalg_lu_factor_ex(A, pivot=pivot))[:count]
+    if out is None:
+        return found
+    for target, result in zip(out, found, strict=True):
+        target.resize_as_(result).copy_(result)
+    return out
 
 
 def _lu_oracle(m: Any) -> Any:

@@ -54,9 +54,16 @@ def _relative(default: float, atol: Any) -> Any:
 
 def _need_tolerances(op_name: str, **given: Any) -> None:
     for name, value in given.items():
-        if isinstance(value, Tensor) and value.dtype.is_complex or isinstance(value, complex):
-            got = value.dtype if isinstance(value, Tensor) else "a complex number"
-            raise refuse(op_name, f"{name} is wrong", got, "real numbers", "Pass its real part.")
+        if isinstance(value, complex):
+            raise errors.ArgumentTypeError(
+                f"[{op_name}] {name} is wrong: got complex, expected a real number. Pass its real part."
+            )
+        if isinstance(value, Tensor) and value.dtype.is_complex:
+            raise refuse(op_name, f"{name} is wrong", value.dtype, "real numbers", "Pass its real part.")
+
+
+def _need_no_history(op_name: str, **given: Any) -> None:
+    for name, value in given.items():
         if isinstance(value, Tensor) and value.requires_grad:
             raise errors.OperationError(
                 f"[{op_name}] {name} has no gradient: got a tensor that requires grad, expected one that does not. "
@@ -115,6 +122,7 @@ def _rank_by(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     _need_tolerances("linalg.matrix_rank", atol=atol, rtol=rtol)
     if not A.numel():  # nothing is compared, as in PyTorch
         atol = rtol = 0.0
+    atol, rtol = (t.detach() if isinstance(t, Tensor) else t for t in (atol, rtol))
     return _rank(A.detach(), atol, rtol, hermitian)
 
 
@@ -256,6 +264,7 @@ def _pinv_by(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     check_matrix("linalg.pinv", A.shape, square=hermitian)
     check_dtype("linalg.pinv", A.dtype)
     _need_tolerances("linalg.pinv", atol=atol, rtol=rtol)
+    _need_no_history("linalg.pinv", atol=atol, rtol=rtol)
     if not A.numel():
         atol = rtol = 0.0
     if rtol is None:
@@ -322,19 +331,10 @@ def _pinv_oracle(x: Any, atol: Any, rtol: Any) -> Any:
     return np.broadcast_to(whole, (*batch, *whole.shape[-2:]))
 
 
-def _pinverse(input: Any, rcond: Any) -> Any:
-    if isinstance(rcond, Tensor) and rcond.ndim:
-        raise errors.ArgumentTypeError(
-            f"[pinverse] rcond is wrong: got a tensor of shape {tuple(rcond.shape)}, expected a number. "
-            "Call linalg.pinv."
-        )
-    return ops.linalg_pinv_rcond(input, rcond)
-
-
 pinverse = op(
-    "pinverse(input: Tensor, rcond: Tensor | Scalar = 1e-15) -> Tensor",
+    "pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor",
     family=PARTS,
-    function=_pinverse,
+    function=lambda input, rcond: ops.linalg_pinv(input, atol=0.0, rtol=rcond),
     samples=oblong,
     oracle=lambda x: stacked(lambda m: decompositions.pinv(m), x),
     doc="linalg.pinv under its older name.",

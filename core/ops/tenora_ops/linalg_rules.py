@@ -80,14 +80,14 @@ def square_shapes(op: str, results: str) -> Callable[[Operands, Operands], Any]:
     return rule
 
 
-def check_info(op: str, info: Any, what: str) -> None:
+def check_info(op: str, info: Any, what: str, advice: str = "Check it.") -> None:
     """Raises LinAlgError where an `info` is not zero; reads data, so it waits for the device."""
     if info.numel() and bool(ops.any(ops.ne(info, 0))):
         first = [int(v) for v in ops.reshape(info, [-1]).tolist()]
         place = next(i for i, v in enumerate(first) if v)
         at = f"matrix {place} of the stack" if info.ndim else "the matrix"
         raise errors.LinAlgError(
-            f"[{op}] {at} {what}: got a zero or bad pivot {first[place]}, expected none. Check it.", op=op
+            f"[{op}] {at} {what}: got a zero or bad pivot {first[place]}, expected none. {advice}", op=op
         )
 
 

@@ -184,7 +184,7 @@ solve_matrices = op(
 )
 
 
-def _solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Any, Any]:
+def _solve_ex(A: Any, B: Any, left: bool, check_errors: bool, name: str = "linalg.solve") -> tuple[Any, Any]:
     check_matrix("linalg.solve", A.shape, square=True)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(A.shape[:-1]) == tuple(B.shape))
     b = ops.unsqueeze(B, -1) if vector else B
@@ -201,7 +201,7 @@ def _solve_ex(A: Any, B: Any, left: bool, check_errors: bool) -> tuple[Any, Any]
     elif not left:
         result = ops.transpose(result, -2, -1)
     if check_errors:
-        check_info("linalg.solve", info, "is singular")
+        check_info(name, info, "is singular")
     return result, info
 
 
@@ -225,7 +225,7 @@ def _solve_oracle(a: Any, b: Any, left: bool = True) -> Any:
 linalg_solve_ex = op(
     "linalg_solve_ex(A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False) -> (Tensor, Tensor)",
     family=PARTS,
-    function=_solve_ex,
+    function=lambda A, B, left, check_errors: _solve_ex(A, B, left, check_errors, "linalg.solve_ex"),
     samples=pairs,
     oracle=lambda a, b: stacked(lambda m, v: (decompositions.inv(m) @ v, np.int32(0)), a, b),
     doc="linalg.solve without a check, and the number of the first zero pivot.",
@@ -266,17 +266,17 @@ inverse_matrices = op(
 )
 
 
-def _inv_ex(A: Any, check_errors: bool = True) -> tuple[Any, Any]:
+def _inv_ex(A: Any, check_errors: bool = True, name: str = "linalg.inv") -> tuple[Any, Any]:
     result, info = ops.inverse_matrices(A)
     if check_errors:
-        check_info("linalg.inv", info, "is singular")
+        check_info(name, info, "is singular")
     return result, info
 
 
 linalg_inv_ex = op(
     "linalg_inv_ex(A: Tensor, *, check_errors: bool = False) -> (Tensor, Tensor)",
     family=PARTS,
-    function=_inv_ex,
+    function=lambda A, check_errors: _inv_ex(A, check_errors, "linalg.inv_ex"),
     oracle=lambda a: stacked(lambda m: (decompositions.inv(m), np.int32(0)), a),
     doc="linalg.inv without a check, and the number of the first zero pivot.",
     example="tenora.linalg.inv_ex(tenora.eye(2)).inverse",
