@@ -149,7 +149,7 @@ def _phases(vectors: Array) -> Array:
     if not vectors.size:
         return np.ones((*vectors.shape[:-2], 1, vectors.shape[-1]), vectors.dtype)
     size = np.abs(vectors)
-    first = np.argmax(size >= 0.9 * size.max(axis=-2, keepdims=True), axis=-2, keepdims=True)
+    first = (size >= 0.9 * size.max(axis=-2, keepdims=True)).argmax(axis=-2, keepdims=True)
     chosen = np.take_along_axis(vectors, first, axis=-2)
     length = np.abs(chosen)
     return np.where(length > 0, chosen / np.where(length > 0, length, 1), 1).conj().astype(vectors.dtype)

@@ -30,8 +30,8 @@ HINTS = frozenset(("driver",))
 SEEN_LATE = frozenset(("index", "negative", "zero"))
 #: Ops whose last operand may be of the host: it is copied, a number, an index, lengths.
 HOST_TOO = frozenset(("copy", "fill_tensor", "index_fill", "index_places", "take", "ctc_loss"))
-#: A number that no whole dtype holds.
-BEYOND = 2**70
+#: Numbers that no whole dtype holds, and that int32 does not.
+BEYOND, BEYOND_INT32 = 2**70, 2**40
 #: Ops that take complex numbers although no sample of their record has any.
 COMPLEX_TOO = frozenset(
     "allclose alpha_dropout avg_pool1d avg_pool2d avg_pool3d bilinear conv_tbc corrcoef dropout embedding_bag"
@@ -54,6 +54,9 @@ CLASSES: Kinds = {
     "index": (IndexError, RuntimeError),
     "negative": (IndexError, RuntimeError),
     "zero": (RuntimeError, ZeroDivisionError),
+    "larger": (RuntimeError, ValueError),
+    "size": (RuntimeError, ValueError),
+    "bound": (RuntimeError, ValueError, OverflowError),
     "choice": (RuntimeError, ValueError, NotImplementedError),
     "number": (RuntimeError, ValueError, OverflowError),
 }
@@ -70,6 +73,8 @@ TEXTS, NUMBERS = (
     frozenset(("str", "str?")),
     frozenset(("Scalar", "Scalar?", "Tensor | Scalar", "Tensor | Scalar?")),
 )
+#: Types of parameters that are numbers between which elements lie.
+BOUNDS = frozenset(("Tensor | real", "Tensor | real | None"))
 #: What the text must name, as a call may be refused for something else.
 WORDS = {"dtype": "complex"}
 
@@ -104,8 +109,12 @@ def kinds_of(record: Record, dtype: str) -> Iterator[tuple[str, str]]:
     if indexes(record):
         yield "index", dtype
         yield "negative", dtype
+        if record.shape != "index_select":
+            yield "larger", dtype
     if record.checks_data:
         yield "zero", "int64"
+    if record.public and any(p.name == "size" and p.type == "int[]" for p in record.schema.parameters[:1]):
+        yield "size", dtype
     if record.public and any(p.type in TEXTS and p.name not in HINTS for p in record.schema.parameters):
         yield "choice", dtype
     if (
@@ -114,6 +123,8 @@ def kinds_of(record: Record, dtype: str) -> Iterator[tuple[str, str]]:
         and any(p.type in NUMBERS for p in record.schema.parameters)
     ):
         yield "number", "int32"
+    if record.public and "int32" in record.dtypes and any(p.type in BOUNDS for p in record.schema.parameters):
+        yield "bound", "int32"
 
 
 def real_only(record: Record) -> bool:
@@ -135,14 +146,25 @@ def sample_of(record: Record, dtype: str, kind: str) -> Sample | None:
     """The first sample with an element in every array, in which a kind can be wrong."""
     for sample in samples_of(record.name, dtype):
         arrays = arrays_of(sample)
-        if kind in ("keyword", "missing", "object") or (kind in ("dtype", "choice", "number") and arrays):
+        if kind in ("keyword", "missing", "object") or (
+            kind in ("dtype", "choice", "number", "bound") and arrays
+        ):
             return sample
-        if not is_plain(sample) or not arrays[0].ndim or not all(a.size for a in arrays):
+        if kind == "size" or (kind == "larger" and beside_first(record, sample)):
+            return sample
+        if kind == "larger" or not is_plain(sample) or not arrays[0].ndim or not all(a.size for a in arrays):
             continue
         if kind in ("shapes", "device") and len(arrays) < 2:
             continue
         return sample
     return None
+
+
+def beside_first(record: Record, sample: Sample) -> bool:
+    """Whether an index runs along another dim than the first of two or more."""
+    rank = arrays_of(sample)[0].ndim
+    place = next(i for i, p in enumerate(record.schema.parameters) if p.name == "dim")
+    return rank > 1 and bool(sample.arguments[place] % rank)
 
 
 def needs(case: Case, subject: Subject) -> str:
@@ -282,6 +304,22 @@ def _negative(record: Record, call: Call, subject: Subject) -> Callable[[], Any]
     return _indexed(record, call, -1)
 
 
+def _larger(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    """An index that reaches beyond the operand in the first dim, along which it does not run."""
+    place = next(i for i, p in enumerate(record.schema.parameters) if p.name == "index")
+    index, rows = call.arguments[place], call.arguments[0].shape[0]
+    shape = (rows + 1, *index.shape[1:])
+    return _given(record, call, place, tenora.zeros(shape, dtype=index.dtype, device=index.device))
+
+
+def _bound(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return _given(record, call, _last_of(record, BOUNDS), BEYOND_INT32)
+
+
+def _size(record: Record, call: Call, subject: Subject) -> Callable[[], Any]:
+    return _given(record, call, 0, (2, -3))
+
+
 def _indexed(record: Record, call: Call, value: int) -> Callable[[], Any]:
     place = next(i for i, p in enumerate(record.schema.parameters) if p.name == "index")
     return _given(record, call, place, tenora.full_like(call.arguments[place], value))
@@ -303,6 +341,9 @@ SPOIL: dict[str, Callable[[Record, Call, Subject], Callable[[], Any]]] = {
     "device": _device,
     "index": _index,
     "negative": _negative,
+    "larger": _larger,
+    "size": _size,
+    "bound": _bound,
     "zero": _zero,
     "choice": _choice,
     "number": _number,

@@ -112,7 +112,8 @@ def need_device(op: str, input: Any, *tensors: Any) -> None:
         if tensor.device != input.device:
             raise errors.OperationError(
                 f"[{op}] operands on different devices: got {input.device} and {tensor.device}, expected one device. "
-                "Move one of them with .to(...)."
+                "Move one of them with .to(...).",
+                code="device",
             )
 
 
