@@ -9,7 +9,7 @@ from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_fitting, wrap_dim
 from tenora_ops.formula import conj, ops
-from tenora_ops.index import additions
+from tenora_ops.index_cases import additions
 from tenora_ops.lazy import np
 from tenora_ops.record import Family, op
 from tenora_ops.samples import Domain, Draw, Sample, sample, unary

@@ -10,7 +10,8 @@ from tenora_engine import Tensor
 from tenora_ops.checks import number_for
 from tenora_ops.families import BINARY, COMPOSITE
 from tenora_ops.formula import conj, is_complex, is_number, ops, sum_to
-from tenora_ops.index import gathered, gathers
+from tenora_ops.index import gathered
+from tenora_ops.index_cases import gathers
 from tenora_ops.lazy import np
 from tenora_ops.record import op
 from tenora_ops.samples import (

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_engine import Tensor, _engine
-from tenora_ops import index, selection
+from tenora_ops import index_cases, selection
 from tenora_ops.arithmetic import scaled
 from tenora_ops.checks import number_for
 from tenora_ops.formula import ops
@@ -224,7 +224,7 @@ scatter_complex = op(
     "scatter_complex(input: Tensor, dim: int, index: Tensor, value: Tensor | Scalar) -> Tensor",
     family=FORMS,
     function=_scatter,
-    samples=lambda draw: [sample(*s.arguments[:3], FACTOR) for s in index.scatters(draw)],
+    samples=lambda draw: [sample(*s.arguments[:3], FACTOR) for s in index_cases.scatters(draw)],
     oracle=lambda x, dim, places, value: _written(x, dim, places, value),
     apart=("index",),
     doc="scatter of one complex number.",
@@ -243,7 +243,7 @@ scatter_combined_complex = op(
     samples=lambda draw: [
         sample(*s.arguments[:3], FACTOR, reduce=reduce)
         for reduce in ("add", "multiply")
-        for s in index.additions(draw)
+        for s in index_cases.additions(draw)
     ],
     oracle=combined_by_definition,
     apart=("index",),
