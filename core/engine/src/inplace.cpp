@@ -215,7 +215,8 @@ void call_inplace(OpId id, Tensor* self, std::span<const Operand> in, std::span<
     if (o.spec.implementation == Implementation::View) return call_view_inplace(o, self, in, attr);
     check_writable(o.display(), self);
     uint64_t needs = needs_of(in);
-    if (o.copies) return assign(self, in.size() > 1 ? in[1] : Operand());
+    if (o.copies)
+        return assign(self, in.size() > 1 ? in[1] : Operand(), !attr.empty() && attr[0].value.i64 != 0);
     if (o.spec.through && needs) return call_through(o, self, in, attr);
     if (needs && only_fills(o)) return call_fill(o, self, in, attr);
     DType result = self->dtype;
