@@ -17,8 +17,25 @@ pytestmark = pytest.mark.oracle
 
 CASES = [(name, wrong) for name in refusing_ops() for wrong in refusals_of(name)]
 #: What PyTorch takes where tenora does not, and the other way round, with the reason.
-STRICTER: dict[tuple[str, str], str] = {}
-LAXER: dict[tuple[str, str], str] = {}
+STRICTER: dict[tuple[str, str], str] = {
+    ("addcmul", "factor"): "PyTorch cuts the fraction of a factor off",
+    **{
+        (
+            name,
+            "too_many_dims",
+        ): "PyTorch gives an array more than 64 dims, of which no arithmetic can be done"
+        for name in (
+            *("broadcast_to", "empty", "expand", "full", "ones", "unfold_dim", "unsqueeze", "view"),
+            *("view_as_real", "zeros"),
+        )
+    },
+    ("linear", "weight_rank_below"): "PyTorch takes a vector for one output, and leaves out its dim",
+    ("linear", "bias_rank"): "PyTorch adds what broadcasts to the result",
+}
+LAXER: dict[tuple[str, str], str] = {
+    ("avg_pool3d", "kernel_above_ceiled"): "PyTorch's takes no window beyond the input in three dims alone",
+    ("avg_pool3d", "kernel_above_padded"): "PyTorch's takes no window beyond the input in three dims alone",
+}
 
 
 def raised(name: str, sample: Sample) -> Exception | None:

@@ -5,9 +5,32 @@ from __future__ import annotations
 from functools import cache
 
 from tenora_ops.record import RecordError
-from tenora_ops.refusals import Refusal, selection
+from tenora_ops.refusals import (
+    Refusal,
+    convolutions,
+    dtypes,
+    dtypes_together,
+    indexing,
+    losses,
+    matmul,
+    selection,
+    shapes,
+    views,
+    windows,
+)
 
-_MODULES = (selection,)
+_MODULES = (
+    convolutions,
+    dtypes,
+    dtypes_together,
+    indexing,
+    losses,
+    matmul,
+    selection,
+    shapes,
+    views,
+    windows,
+)
 
 
 @cache

@@ -1,0 +1,74 @@
+"""What modules of refusals are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tenora_ops.refusals import Call, Refusal, reals, refusal, wholes
+from tenora_ops.samples import FLOATING
+
+#: A refused call, and the nearest one that is taken.
+Pair = tuple[Call, Call | None]
+
+
+def pairs(code: str, **calls: Pair) -> dict[str, Refusal]:
+    """Refusals of one code.
+
+    >>> sorted(pairs("shape", long=(Call(reals(3), 4), Call(reals(3), 3))))
+    ['long']
+    """
+    return {wrong: refusal(code, refused, taken) for wrong, (refused, taken) in calls.items()}
+
+
+def dims(call: Callable[[int], Call], rank: int, prefix: str = "dim") -> dict[str, Refusal]:
+    """Both ends of what a dimension may be.
+
+    >>> sorted(dims(lambda dim: Call(reals(3, 4), dim), 2))
+    ['dim_above', 'dim_below']
+    """
+    return {
+        f"{prefix}_above": refusal("dim", call(rank), call(rank - 1)),
+        f"{prefix}_below": refusal("dim", call(-rank - 1), call(-rank)),
+    }
+
+
+def of(dtype: str, *shape: int) -> Any:
+    """Elements of any dtype.
+
+    >>> of("int8", 2).dtype.name
+    'int8'
+    """
+    return reals(*shape, dtype=dtype) if dtype in FLOATING else wholes(*shape, dtype=dtype)
+
+
+def dtypes(wrong: str, right: str, call: Callable[[Any], Call], prefix: str = "") -> dict[str, Refusal]:
+    """Each of the dtypes `wrong` (separated by blanks) of an operand of three elements, beside a right one.
+
+    >>> sorted(dtypes("bool int64", "float32", Call))
+    ['bool', 'int64']
+    """
+    return {prefix + name: refusal("dtype", call(of(name, 3)), call(of(right, 3))) for name in wrong.split()}
+
+
+def per_dim(call: Callable[..., Call], option: str, n: int, least: int) -> dict[str, Refusal]:
+    """An option of one number, or of one for each of n spatial dims: too many, none, and too small ones.
+
+    >>> "stride_last" in per_dim(lambda stride: Call(reals(3), stride), "stride", 2, 1)
+    True
+    """
+    sound = (least,) * n
+
+    def given(value: int | tuple[int, ...]) -> Call:
+        return call(**{option: value})
+
+    return pairs(
+        "shape",
+        **{
+            f"{option}_unnamed": (given(()), given(sound)),
+            f"{option}_too_many": (given((*sound, least)), given(sound)),
+            f"{option}_first": (given((least - 1, *sound[1:])), given(sound)),
+            f"{option}_last": (given((*sound[1:], least - 1)), given(sound)),
+            f"{option}_of_all": (given(least - 1), given(least)),
+        },
+    )
