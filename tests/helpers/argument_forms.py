@@ -180,8 +180,6 @@ FORMS: dict[str, Forms] = {
 
 #: Another value of an argument that leaves the result as it is.
 HINTS: dict[tuple[str, str], Any] = {
-    ("sort", "stable"): True,
-    ("argsort", "stable"): True,
     ("topk", "sorted"): False,
     ("unique", "sorted"): False,
     ("isin", "assume_unique"): False,
