@@ -231,12 +231,9 @@ index_add = op(
     tolerance="reduction",
     function=_index_add,
     samples=lambda draw: [
-        *[
-            sample(*s.arguments, draw.array(*_selected(s.arguments)), **options)
-            for options in ({}, {"alpha": 2})
-            for s in selections(draw)
-        ],
-        crowded(draw),
+        sample(*s.arguments, draw.array(*_selected(s.arguments)), **options)
+        for options in ({}, {"alpha": 2})
+        for s in selections(draw)
     ],
     oracle=lambda x, dim, index, source, alpha=1: _rows_added(
         x, dim, index, np.multiply(source, alpha, dtype=x.dtype)
