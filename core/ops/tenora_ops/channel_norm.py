@@ -243,7 +243,7 @@ def _batch_norm(
             )
         return narrowed(ops.batch_norm_eval(x, mean, var, w, b, eps), input.dtype)
     size = input.numel() // max(input.shape[1], 1)
-    if input.numel() and size == 1:
+    if size == 1:
         raise errors.ArgumentValueError(
             f"[batch_norm] one value per channel: got {list(input.shape)}, expected more in training. "
             "Pass a larger batch, or training=False."
@@ -382,7 +382,7 @@ def _instance_norm(
     length = input.numel() // max(n * c, 1)
     if not c:
         return ops.clone(input)
-    if input.numel() and length == 1:
+    if length == 1:
         raise errors.ArgumentValueError(
             f"[instance_norm] one value per channel: got {list(input.shape)}, expected more in training. "
             "Pass more spatial elements."

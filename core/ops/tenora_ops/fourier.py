@@ -228,8 +228,6 @@ def _plan(name: str, x: Any, s: Any, dim: Any) -> tuple[list[int], list[int]]:
         raise refuse(name, "dims", dims, "different dims", "Name every dim once.")
     if s is not None and len(s) != len(dims):
         raise refuse(name, "lengths", list(s), f"as many as dims ({len(dims)})", "Give one for each.")
-    if s is not None and len(s) > x.ndim:
-        raise refuse(name, "lengths", list(s), f"at most {x.ndim}", "Give one for each dim.")
     if s is None:
         return dims, [x.shape[d] for d in dims]
     return dims, [x.shape[d] if n == -1 else n for d, n in zip(dims, s, strict=True)]
@@ -268,7 +266,7 @@ def c2r(name: str, x: Any, s: Any, dim: Any, norm: str | None, inverse: bool = T
     if not dims:
         raise refuse(name, "dims", dims, "at least one", "Name a dim.")
     last = dims[-1]
-    if s is None or (not isinstance(s, int) and s[-1] == -1):
+    if s is None or s[-1] == -1:
         lengths[-1] = 2 * (x.shape[last] - 1)
     if lengths[-1] < 1:
         raise refuse(name, "number of points", lengths[-1], "at least 1", "Check n, s and the operand.")

@@ -129,16 +129,15 @@ def vector_norm(input: Any, p: float, dim: Any, keepdim: bool, dtype: Any = None
     dim = _dims(dim)
     if dim == ():
         dim = None
-    if math.isinf(p) or p < 0:
-        if not input.numel() and (dim is None or any(not input.shape[d] for d in dim)):
-            if p < 0 or any(not input.shape[d] for d in (dim if dim is not None else range(input.ndim))):
-                raise refuse(
-                    "linalg.vector_norm",
-                    "no elements",
-                    tuple(input.shape),
-                    "at least one",
-                    "Use a positive finite order.",
-                )
+    without = not input.numel() and (dim is None or any(not input.shape[d] for d in dim))
+    if without and (math.isinf(p) or p < 0):
+        raise refuse(
+            "linalg.vector_norm",
+            "no elements",
+            tuple(input.shape),
+            "at least one",
+            "Use a positive finite order.",
+        )
     if math.isinf(p):
         return (ops.amax if p > 0 else ops.amin)(ops.abs(input), dim, keepdim)
     if p == 0:

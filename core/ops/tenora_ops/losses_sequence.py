@@ -27,8 +27,8 @@ NEVER = -1e30
 
 def _lengths(value: Any, name: str, count: int, most: int) -> list[int]:
     whole = not (value.dtype.is_floating_point or value.dtype.is_complex or value.dtype == _engine.bool)
-    found = [int(v) for v in value.tolist()] if whole and value.ndim else []
-    if not whole or value.ndim != 1 or len(found) != count:
+    found = [int(v) for v in value.tolist()] if whole and value.ndim == 1 else []
+    if len(found) != count:
         raise errors.OperationError(
             f"[ctc_loss] {name}: got {value.dtype} of shape {list(value.shape)}, expected {count} integers, one for "
             "each sample."
