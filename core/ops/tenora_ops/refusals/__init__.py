@@ -14,10 +14,15 @@ from typing import Any
 
 from tenora_ops.lazy import np
 from tenora_ops.record import RecordError
-from tenora_ops.samples import Sample, sample
+from tenora_ops.samples import Sample, numpy_dtype, sample
 
 #: What can be wrong, as the `code` of the error says it.
-CODES = frozenset(("argument", "dim", "dtype", "index", "overflow", "shape", "type", "value"))
+CODES = frozenset(
+    (
+        *("argument", "dim", "dtype", "index", "linalg", "not_implemented", "overflow", "runtime", "shape"),
+        *("stride", "type", "value"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -50,9 +55,9 @@ def refusal(code: str, call: Call, taken: Call | None) -> Refusal:
 def reals(*shape: int, dtype: str = "float32") -> Any:
     """Numbers between 0 and 1, no two equal, of a shape and a floating or complex dtype."""
     count = int(np.prod(shape))
-    return ((np.arange(count) + 1) / (count + 1)).reshape(shape).astype(dtype)
+    return ((np.arange(count) + 1) / (count + 1)).reshape(shape).astype(numpy_dtype(dtype))
 
 
 def wholes(*shape: int, dtype: str = "int64") -> Any:
     """0, 1, 0, 1, ... in a whole dtype or bool: indices that every dimension with two elements has."""
-    return (np.arange(int(np.prod(shape))) % 2).reshape(shape).astype(dtype)
+    return (np.arange(int(np.prod(shape))) % 2).reshape(shape).astype(numpy_dtype(dtype))
