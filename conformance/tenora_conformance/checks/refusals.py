@@ -20,6 +20,7 @@ from tenora_conformance.model import Case, Check, Failed, Level, Outcome
 from tenora_conformance.subject import Subject, judged_by
 from tenora_ops.record import Record
 from tenora_ops.refusals import Refusal
+from tenora_ops.refusals.makers import unwindowed, windowed
 from tenora_ops.refusals.tables import refusals_of
 from tenora_ops.samples import Sample
 
@@ -44,7 +45,8 @@ def needs(case: Case, subject: Subject) -> str:
     """Operands of other dtypes than the backend has cannot be made."""
     refusal = stated(case)
     calls = [call for call in (refusal.call, refusal.taken) if call is not None]
-    undeclared = {array.dtype.name for call in calls for array in arrays_of(call)} - subject.dtypes
+    given = {array.dtype.name for call in calls for array in arrays_of(unwindowed(call))}
+    undeclared = given - subject.dtypes
     return f"dtype {min(undeclared)}, which the op has to refuse, is not declared" if undeclared else ""
 
 
@@ -64,10 +66,11 @@ def run(case: Case, subject: Subject) -> Outcome:
 
 def _called(record: Record, sample: Sample, subject: Subject) -> tuple[Callable[[], Any], Callable[[], None]]:
     """A call that returns when the device is done with it, and the check that it left its inputs alone."""
-    call = prepare(record, sample, LAYOUTS["contiguous"], subject)
+    call = prepare(record, unwindowed(sample), LAYOUTS["contiguous"], subject)
     if record.name in LAYOUT_BOUND:
         # They reach to the ends of a storage: of one without room around the tensor.
         call.arguments = [a.clone() if isinstance(a, tenora.Tensor) else a for a in call.arguments]
+    call.arguments = windowed(sample, call.arguments)
     return waited(lambda: call.function(*call.arguments, **call.options), subject), call.check_inputs
 
 

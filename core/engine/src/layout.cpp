@@ -53,7 +53,8 @@ bool broadcast_strides(const Tensor* t, std::span<const int64_t> shape, int64_t*
 }
 
 static int64_t known_product(const Infer& c, std::span<const int64_t> size, int* unknown) {
-    int64_t known = std::ranges::find(size, 0) == size.end();  // of no elements, however large the other sizes
+    int64_t known =
+        std::ranges::find(size, 0) == size.end();  // of no elements, however large the other sizes
     *unknown = -1;
     for (size_t i = 0; i < size.size(); ++i) {
         if (size[i] == -1 && *unknown < 0) {

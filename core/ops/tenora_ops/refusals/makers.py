@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals, refusal, wholes
-from tenora_ops.samples import FLOATING
+from tenora_ops.samples import FLOATING, Sample
 
 #: A refused call, and the nearest one that is taken.
 Pair = tuple[Call, Call | None]
@@ -31,6 +32,33 @@ def dims(call: Callable[[int], Call], rank: int, prefix: str = "dim") -> dict[st
         f"{prefix}_above": refusal("dim", call(rank), call(rank - 1)),
         f"{prefix}_below": refusal("dim", call(-rank - 1), call(-rank)),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An operand that shows an array's elements from `begin` on, in steps of its own."""
+
+    array: Any
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    begin: int = 0
+
+
+def unwindowed(call: Sample) -> Sample:
+    """A call of whole arrays in the place of their windows.
+
+    >>> unwindowed(Call(Window(reals(4), (2,), (2,))).sample).arguments[0].shape
+    (4,)
+    """
+    return replace(call, arguments=tuple(a.array if isinstance(a, Window) else a for a in call.arguments))
+
+
+def windowed(call: Sample, tensors: Sequence[Any]) -> list[Any]:
+    """The operands of a call, given those of the unwindowed one; any library's that has `as_strided`."""
+    return [
+        t.as_strided(a.size, a.stride, t.storage_offset() + a.begin) if isinstance(a, Window) else t
+        for a, t in zip(call.arguments, tensors, strict=True)
+    ]
 
 
 def of(dtype: str, *shape: int) -> Any:

@@ -23,6 +23,7 @@ from tenora_ops.refusals import (
     random_checks,
     selection,
     shapes,
+    strides,
     views,
     windows,
 )
@@ -44,6 +45,7 @@ _MODULES = (
     random_checks,
     selection,
     shapes,
+    strides,
     views,
     windows,
 )
