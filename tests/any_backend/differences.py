@@ -95,7 +95,9 @@ FURTHER_DTYPES: Where = {
     **each(
         [
             f"linalg_{n}"
-            for n in ("cholesky_ex", "cholesky", "solve_ex", "solve", "det", "lu_solve", "svd", "svdvals")
+            for n in (
+                "cholesky_ex cholesky_ex_checked cholesky solve_ex solve det lu_solve svd svdvals".split()
+            )
         ],
         HALVES,
         ONLY_EMPTY,
