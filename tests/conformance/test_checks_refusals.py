@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 import tenora
-from tenora_conformance.checks.refusals import CHECK, cases_of, expect_refusal, expect_result, needs, stated
+import tenora_ops
+from tenora_conformance.checks.refusals import (
+    CHECK,
+    cases_of,
+    expect_refusal,
+    expect_result,
+    names_of,
+    needs,
+    stated,
+)
 from tenora_conformance.model import Failed
 from tenora_conformance.subject import load
 from tenora_ops.refusals import Call, reals, refusal
@@ -21,14 +30,26 @@ def test_what_is_stated_is_asked() -> None:
 
 def test_a_wrong_call_that_is_let_through() -> None:
     with pytest.raises(Failed, match="got Tensor, expected a refusal with code shape"):
-        expect_refusal(lambda: tenora.ones(1), "shape")
+        expect_refusal(lambda: tenora.ones(1), "shape", ["ones"])
 
 
 def test_another_refusal_will_not_do() -> None:
     with pytest.raises(Failed, match="got code shape of op matmul .* expected code dim"):
-        expect_refusal(lambda: tenora.ones(2, 3) @ tenora.ones(2, 3), "dim")
+        expect_refusal(_product, "dim", ["matmul"])
+    with pytest.raises(Failed, match=r"of op matmul .* begins with one of \['mm'\]"):
+        expect_refusal(_product, "shape", ["mm"])
+    expect_refusal(_product, "shape", ["matmul"])
     with pytest.raises(tenora.NotSupportedError):
-        expect_refusal(_unsupported, "shape")
+        expect_refusal(_unsupported, "shape", ["add"])
+
+
+def test_the_names_of_an_op() -> None:
+    assert names_of(tenora_ops.record("upsample")) == {"upsample", "interpolate"}
+    assert names_of(tenora_ops.record("cauchy")) == {"cauchy", "cauchy_"}
+
+
+def _product() -> None:
+    tenora.ones(2, 3) @ tenora.ones(2, 3)
 
 
 def _unsupported() -> None:
