@@ -68,14 +68,22 @@ STRIDE_ZERO = Layout("broadcast", _stride_zero)
 
 @dataclass(frozen=True)
 class Hostile:
-    """One call at an edge; `terms` are summed in each element of its result."""
+    """One call at an edge; `terms` are summed in each element of its result.
+
+    `make` draws its sample when somebody runs it: a list of all cases needs names only.
+    """
 
     kind: str
     number: str
-    sample: Sample
+    make: Callable[[], Sample]
     layout: Layout = LAYOUTS["contiguous"]
     alias: bool = False
     terms: int = 1
+
+    @functools.cached_property
+    def sample(self) -> Sample:
+        with np.errstate(all="ignore"):
+            return self.make()
 
 
 def edges(dtype: str, count: int) -> np.ndarray:
@@ -152,7 +160,7 @@ def _edge_samples(record: Record, dtype: str) -> Iterator[Hostile]:
             yield Hostile(
                 "edges",
                 str(number),
-                _combined(record, form),
+                functools.partial(_combined, record, form),
                 LAYOUTS["strided" if number % 2 else "contiguous"],
             )
 
@@ -167,10 +175,16 @@ def _shaped(record: Record, dtype: str) -> Iterator[Hostile]:
     if record.edges == "none":
         return
     for number, form in enumerate(pointwise_forms(record.name, dtype)[:1]):
-        for kind, shape in SHAPES.items():
+        for kind in SHAPES:
             if _draws(record.name, kind, dtype, 4):
-                given = vectors(record, dtype, form, math.prod(shape), kind)
-                yield Hostile(kind, str(number), filled(form, [v.reshape(shape) for v in given]))
+                yield Hostile(kind, str(number), functools.partial(_in_shape, record, dtype, form, kind))
+
+
+def _in_shape(record: Record, dtype: str, form: Sample, kind: str) -> Sample:
+    """The form with vectors of its domain, in the shape of a name."""
+    shape = SHAPES[kind]
+    given = vectors(record, dtype, form, math.prod(shape), kind)
+    return filled(form, [v.reshape(shape) for v in given])
 
 
 def _repeated(record: Record, dtype: str) -> Iterator[Hostile]:
@@ -187,11 +201,14 @@ def _repeated(record: Record, dtype: str) -> Iterator[Hostile]:
     found = 0
     for number, sample in enumerate(samples_of(record.name, dtype)):
         if is_plain(sample) and any(a.ndim and a.shape[0] > 1 and a.size for a in arrays_of(sample)):
-            arrays = [_repeat(a) for a in arrays_of(sample)]
-            yield Hostile("broadcast", str(number), filled(sample, arrays), STRIDE_ZERO)
+            yield Hostile("broadcast", str(number), functools.partial(_repeating, sample), STRIDE_ZERO)
             found += 1
             if found == 2:
                 return
+
+
+def _repeating(sample: Sample) -> Sample:
+    return filled(sample, [_repeat(a) for a in arrays_of(sample)])
 
 
 def _repeat(array: np.ndarray) -> np.ndarray:
@@ -213,7 +230,7 @@ def _aliased(record: Record, dtype: str) -> Iterator[Hostile]:
         first = arrays[0]
         same = [first if (a.shape, a.dtype) == (first.shape, first.dtype) else a for a in arrays]
         if sum(a is first for a in same) > 1:
-            yield Hostile("aliased", str(number), filled(sample, same), alias=True)
+            yield Hostile("aliased", str(number), functools.partial(filled, sample, same), alias=True)
             return
 
 
@@ -271,7 +288,7 @@ def _rows(record: Record, dtype: str) -> Iterator[Hostile]:
                 for a in arrays_of(sample)
             ]
             if any(a is not b for a, b in zip(arrays, arrays_of(sample), strict=True)):
-                yield Hostile(kind, str(number), filled(sample, arrays))
+                yield Hostile(kind, str(number), functools.partial(filled, sample, arrays))
 
 
 def _long(record: Record, dtype: str) -> Iterator[Hostile]:
@@ -289,14 +306,20 @@ def _long(record: Record, dtype: str) -> Iterator[Hostile]:
                 values = (values / np.abs(values).max()).astype(values.dtype)  # products stay finite
             one = np.abs(values) if values.ndim == 1 and dtype not in COMPLEX else values
             layout = layouts[(number + turn) % len(layouts)]
-            yield Hostile("long", str(number), Sample((one, dim)), layout, terms=shape[dim])
+            yield Hostile(
+                "long", str(number), functools.partial(Sample, (one, dim)), layout, terms=shape[dim]
+            )
     if record.shape in ("matmul", "mm"):
         for number, shapes in enumerate(
             (BLOCKS, SQUARES) if (dtype, record.shape) == ("float32", "mm") else (BLOCKS,)
         ):
             given = tuple(draw.array(*shape) for shape in shapes)
             yield Hostile(
-                "long", str(number), Sample(given), layouts[turn % len(layouts)], terms=shapes[0][1]
+                "long",
+                str(number),
+                functools.partial(Sample, given),
+                layouts[turn % len(layouts)],
+                terms=shapes[0][1],
             )
 
 

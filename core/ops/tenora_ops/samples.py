@@ -169,7 +169,7 @@ class Draw:
         if kind in INTEGERS:
             low = max(int(np.ceil(domain.low)), 0) if kind in UNSIGNED else int(np.ceil(domain.low))
             values = self.rng.integers(low, int(np.floor(domain.high)) + 1, shape)
-            return np.where(np.isin(values, domain.avoid), max(1, low), values)
+            return np.where(np.isin(values, domain.avoid), max(1, low), values) if domain.avoid else values
         if kind in COMPLEX:
             return self._reals(shape, domain) + 1j * self._reals(shape, domain)
         return self._reals(shape, domain)
