@@ -38,7 +38,9 @@ def test_another_refusal_will_not_do() -> None:
         expect_refusal(_product, "dim", ["matmul"])
     with pytest.raises(Failed, match=r"of op matmul .* begins with one of \['mm'\]"):
         expect_refusal(_product, "shape", ["mm"])
-    expect_refusal(_product, "shape", ["matmul"])
+    with pytest.raises(Failed, match="got the text .* expected 'expected 4' in it"):
+        expect_refusal(_product, "shape", ["matmul"], "expected 4")
+    expect_refusal(_product, "shape", ["matmul"], "inner sizes differ")
     with pytest.raises(tenora.NotSupportedError):
         expect_refusal(_unsupported, "shape", ["add"])
 

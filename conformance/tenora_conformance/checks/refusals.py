@@ -55,7 +55,7 @@ def run(case: Case, subject: Subject) -> Outcome:
     record, refusal = tenora_ops.record(case.op), stated(case)
     with judged_by(subject):
         wrong, check = _called(record, refusal.call, subject)
-        expect_refusal(wrong, refusal.code, names_of(record))
+        expect_refusal(wrong, refusal.code, names_of(record), refusal.says)
         check()
         if refusal.taken is not None:
             sound, check = _called(record, refusal.taken, subject)
@@ -80,8 +80,11 @@ def names_of(record: Record) -> frozenset[str]:
     return frozenset(named - {""})
 
 
-def expect_refusal(call: Callable[[], Any], code: str, names: Collection[str]) -> None:
-    """Raises: Failed where a call is not refused with that code and a text that begins with a name of the op."""
+def expect_refusal(call: Callable[[], Any], code: str, names: Collection[str], says: str = "") -> None:
+    """Asks for an error of a code whose text begins with a name of the op, and says something.
+
+    Raises: Failed where there is another error, or none.
+    """
     try:
         got = call()
     except tenora.NotSupportedError:
@@ -92,6 +95,8 @@ def expect_refusal(call: Callable[[], Any], code: str, names: Collection[str]) -
                 f"a wrong call: got code {error.code} of op {error.op} ({told(error)}), expected code {code} and a"
                 f" text that begins with one of {sorted(names)}"
             ) from error
+        if says not in str(error):
+            raise Failed(f"a wrong call: got the text {told(error)}, expected {says!r} in it") from error
         return
     raise Failed(f"a wrong call: got {type(got).__name__}, expected a refusal with code {code}")
 

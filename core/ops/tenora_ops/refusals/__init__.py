@@ -27,11 +27,15 @@ CODES = frozenset(
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call that raises an error of one code, and the nearest one that does not (None: there is none)."""
+    """A call that raises an error of one code, and the nearest one that does not (None: there is none).
+
+    `says`: what the text of the error has to say, where it names the border.
+    """
 
     code: str
     call: Sample
     taken: Sample | None
+    says: str = ""
 
 
 class Call:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals, refusal
-from tenora_ops.refusals.makers import pairs, per_dim
+from tenora_ops.refusals.makers import pairs, per_dim, saying
 
 _HUGE = 2**62
 
@@ -52,27 +52,71 @@ def _transposed(n: int) -> Callable[..., Call]:
 def _fits(call: Callable[..., Call], n: int, channels: int, outputs: int) -> dict[str, Refusal]:
     """Input, weight, bias and groups, in either direction."""
     sizes, kernel = (5,) * n, (2,) * n
-    return pairs(
-        "shape",
-        rank_below=(call(reals(*sizes)), call(reals(channels, *sizes))),
-        rank_above=(call(reals(1, 1, channels, *sizes)), call(reals(1, channels, *sizes))),
-        no_group=(call(groups=0), call()),
-        groups_below_zero=(call(groups=-2), call(groups=2)),
-        groups_of_three=(call(groups=3), call()),
-        channels_above=(call(reals(1, channels + 1, *sizes)), call(reals(1, channels, *sizes))),
-        channels_below=(call(reals(1, channels - 1, *sizes)), call(reals(channels, *sizes))),
-        channels_unbatched=(call(reals(channels + 1, *sizes)), call(reals(channels, *sizes))),
-        weight_rank_below=(call(w=reals(3, *kernel)), call()),
-        weight_rank_above=(call(w=reals(4, 3, *kernel, 1)), call()),
-        kernel_empty=(call(w=reals(4, 3, *kernel[1:], 0)), call(w=reals(4, 3, *kernel[1:], 1))),
-        kernel_empty_first=(call(w=reals(4, 3, 0, *kernel[1:])), call(w=reals(4, 3, 1, *kernel[1:]))),
-        bias_above=(call(bias=reals(outputs + 1)), call(bias=reals(outputs))),
-        bias_below=(call(bias=reals(outputs - 1)), call(bias=reals(outputs))),
-        bias_of_one=(call(bias=reals(1)), call(bias=reals(outputs))),
-        bias_rank_below=(call(bias=reals()), call(bias=reals(outputs))),
-        bias_rank_above=(call(bias=reals(outputs, 1)), call(bias=reals(outputs))),
-        no_elements=(call(reals(1, channels, *sizes[1:], 0)), call(reals(0, channels, *sizes))),
-        no_elements_first=(call(reals(1, channels, 0, *sizes[1:])), call(reals(0, channels, *sizes))),
+    return (
+        pairs(
+            "shape",
+            no_elements=(call(reals(1, channels, *sizes[1:], 0)), call(reals(0, channels, *sizes))),
+            no_elements_first=(call(reals(1, channels, 0, *sizes[1:])), call(reals(0, channels, *sizes))),
+        )
+        | saying(
+            f"expected {n + 1} (unbatched) or {n + 2} (batched) dims",
+            pairs(
+                "shape",
+                rank_below=(call(reals(*sizes)), call(reals(channels, *sizes))),
+                rank_above=(call(reals(1, 1, channels, *sizes)), call(reals(1, channels, *sizes))),
+            ),
+        )
+        | saying(
+            "expected at least 1",
+            pairs(
+                "shape",
+                no_group=(call(groups=0), call()),
+                groups_below_zero=(call(groups=-2), call(groups=2)),
+            ),
+        )
+        | saying(
+            "groups do not divide the weight",
+            pairs(
+                "shape",
+                groups_of_three=(call(groups=3), call()),
+            ),
+        )
+        | saying(
+            f"expected {channels} channels of input",
+            pairs(
+                "shape",
+                channels_above=(call(reals(1, channels + 1, *sizes)), call(reals(1, channels, *sizes))),
+                channels_below=(call(reals(1, channels - 1, *sizes)), call(reals(channels, *sizes))),
+                channels_unbatched=(call(reals(channels + 1, *sizes)), call(reals(channels, *sizes))),
+            ),
+        )
+        | saying(
+            f"expected {n + 2} dims",
+            pairs(
+                "shape",
+                weight_rank_below=(call(w=reals(3, *kernel)), call()),
+                weight_rank_above=(call(w=reals(4, 3, *kernel, 1)), call()),
+            ),
+        )
+        | saying(
+            "the kernel is empty",
+            pairs(
+                "shape",
+                kernel_empty=(call(w=reals(4, 3, *kernel[1:], 0)), call(w=reals(4, 3, *kernel[1:], 1))),
+                kernel_empty_first=(call(w=reals(4, 3, 0, *kernel[1:])), call(w=reals(4, 3, 1, *kernel[1:]))),
+            ),
+        )
+        | saying(
+            f"expected ({outputs},)",
+            pairs(
+                "shape",
+                bias_above=(call(bias=reals(outputs + 1)), call(bias=reals(outputs))),
+                bias_below=(call(bias=reals(outputs - 1)), call(bias=reals(outputs))),
+                bias_of_one=(call(bias=reals(1)), call(bias=reals(outputs))),
+                bias_rank_below=(call(bias=reals()), call(bias=reals(outputs))),
+                bias_rank_above=(call(bias=reals(outputs, 1)), call(bias=reals(outputs))),
+            ),
+        )
     )
 
 

@@ -22,16 +22,26 @@ def pairs(code: str, **calls: Pair) -> dict[str, Refusal]:
     return {wrong: refusal(code, refused, taken) for wrong, (refused, taken) in calls.items()}
 
 
+def saying(text: str, refusals: dict[str, Refusal]) -> dict[str, Refusal]:
+    """Refusals whose errors all say the same, as they name a border.
+
+    >>> saying("expected 3", pairs("shape", long=(Call(reals(3), 4), Call(reals(3), 3))))["long"].says
+    'expected 3'
+    """
+    return {wrong: replace(refused, says=text) for wrong, refused in refusals.items()}
+
+
 def dims(call: Callable[[int], Call], rank: int, prefix: str = "dim") -> dict[str, Refusal]:
     """Both ends of what a dimension may be.
 
     >>> sorted(dims(lambda dim: Call(reals(3, 4), dim), 2))
     ['dim_above', 'dim_below']
     """
-    return {
+    refusals = {
         f"{prefix}_above": refusal("dim", call(rank), call(rank - 1)),
         f"{prefix}_below": refusal("dim", call(-rank - 1), call(-rank)),
     }
+    return saying(f"expected {-rank} to {rank - 1}", refusals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals, refusal, wholes
-from tenora_ops.refusals.makers import Pair, dims, pairs
+from tenora_ops.refusals.makers import Pair, dims, pairs, saying
 
 _X = reals(3, 4)
 _NUMBER = reals()
@@ -114,7 +114,19 @@ _UNEQUAL = pairs(
 
 REFUSED: dict[str, dict[str, Refusal]] = {
     "add": pairs("shape", **_ALIKE),
-    "mul": pairs("shape", **_ALIKE),
+    "mul": pairs("shape", **_ALIKE)
+    | saying(
+        "in dimension 0",
+        pairs("shape", first=(Call(reals(2, 1), reals(3, 4)), Call(reals(1, 1), reals(3, 4)))),
+    )
+    | saying(
+        "in dimension 2",
+        pairs("shape", last_of_vector=(Call(reals(2, 3, 4), reals(3)), Call(reals(2, 3, 4), reals(1)))),
+    )
+    | saying(
+        "in dimension 1",
+        pairs("shape", middle=(Call(reals(2, 3, 4), reals(2, 4)), Call(reals(2, 3, 4), reals(1, 4)))),
+    ),
     "eq": pairs("shape", **_ALIKE),
     "where": pairs(
         "shape",
@@ -174,12 +186,9 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     },
     "argmax": _one_dim() | _choices(Call),
     "argmin": _choices(Call) | dims(lambda dim: Call(reals(2, 3, 4), dim, True), 3),
-    "topk": pairs(
-        "shape",
-        k_above_one=(Call(_NUMBER, 2, 0), Call(_NUMBER, 1, 0)),
-        k_above_first=(Call(_X, 4, 0), Call(_X, 3, 0)),
-        k_above_behind=(Call(_X, 5, -1), Call(_X, 4, -1)),
-    ),
+    "topk": saying("expected 0 to 1", pairs("shape", k_above_one=(Call(_NUMBER, 2, 0), Call(_NUMBER, 1, 0))))
+    | saying("expected 0 to 3", pairs("shape", k_above_first=(Call(_X, 4, 0), Call(_X, 3, 0))))
+    | saying("expected 0 to 4", pairs("shape", k_above_behind=(Call(_X, 5, -1), Call(_X, 4, -1)))),
     "sum": _reductions(Call),
     "mean": _reductions(Call),
     "any": _reductions(Call),
@@ -203,6 +212,10 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     "ones": _sizes(Call),
     "empty": _sizes(Call),
     "full": _sizes(lambda size: Call(size, 2.0)),
-    "random_bits": pairs("shape", size_below_zero=(Call((-1,)), Call((0,)))),
+    "random_bits": pairs(
+        "shape",
+        size_below_zero=(Call((-1,)), Call((0,))),
+        far_too_many_dims=(Call((1,) * 100 * _DEEP), Call((1,) * _DEEP)),
+    ),
     "iota": {"size_below_zero": refusal("shape", Call(0, 1, -1), Call(0, 1, 0))},
 }

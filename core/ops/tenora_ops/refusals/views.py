@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals, refusal
-from tenora_ops.refusals.makers import dims, of, pairs
+from tenora_ops.refusals.makers import dims, of, pairs, saying
 
 _X = reals(3, 4)
 _NUMBER = reals()
@@ -110,10 +110,16 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     | dims(lambda dim: Call(_NUMBER, dim), 1, "of_number_dim")
     | {"too_many_dims": refusal("shape", Call(_DEEPEST, 0), Call(_DEEPEST[0], 0))},
     "select": _places(lambda x, dim: Call(x, dim, 0))
+    | saying(
+        "expected -4 to 3",
+        pairs(
+            "index",
+            above=(Call(_X, 1, 4), Call(_X, 1, 3)),
+            below=(Call(_X, 1, -5), Call(_X, 1, -4)),
+        ),
+    )
     | pairs(
         "index",
-        above=(Call(_X, 1, 4), Call(_X, 1, 3)),
-        below=(Call(_X, 1, -5), Call(_X, 1, -4)),
         first_above=(Call(_X, 0, 3), Call(_X, 0, 2)),
         first_below=(Call(_X, -2, -4), Call(_X, -2, -3)),
         of_none=(Call(reals(2, 0), 1, 0), Call(reals(2, 0), 0, 0)),
@@ -127,20 +133,29 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         step_zero_of_none=(Call(reals(0), 0, None, None, 0), Call(reals(0), 0, None, None, 1)),
     ),
     "narrow": _places(lambda x, dim: Call(x, dim, 0, 1))
+    | saying(
+        "expected -4 to 4",
+        pairs(
+            "index",
+            start_above=(Call(_X, 1, 5, 0), Call(_X, 1, 4, 0)),
+            start_below=(Call(_X, 1, -5, 1), Call(_X, 1, -4, 1)),
+        ),
+    )
     | pairs(
         "index",
-        start_above=(Call(_X, 1, 5, 0), Call(_X, 1, 4, 0)),
-        start_below=(Call(_X, 1, -5, 1), Call(_X, 1, -4, 1)),
         first_start_above=(Call(_X, 0, 4, 0), Call(_X, 0, 3, 0)),
     )
     | pairs(
         "shape",
         length_above=(Call(_X, 1, 0, 5), Call(_X, 1, 0, 4)),
         length_below_zero=(Call(_X, 1, 1, -1), Call(_X, 1, 1, 0)),
-        length_beyond_end=(Call(_X, 1, 2, 3), Call(_X, 1, 2, 2)),
         length_at_end=(Call(_X, 1, 4, 1), Call(_X, 1, 4, 0)),
         length_from_behind=(Call(_X, 0, -2, 3), Call(_X, 0, -2, 2)),
         length_from_all=(Call(_X, 0, -3, 4), Call(_X, 0, -3, 3)),
+    )
+    | saying(
+        "a length of 0 to 2",
+        pairs("shape", length_beyond_end=(Call(_X, 1, 2, 3), Call(_X, 1, 2, 2))),
     ),
     "diagonal": pairs(
         "dim",
@@ -159,13 +174,16 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         too_few_strides=(Call(_X, (2, 2), (1,)), Call(_X, (2, 2), (1, 1))),
         too_many_strides=(Call(_X, (2,), (1, 1)), Call(_X, (2,), (1,))),
         size_below_zero=(Call(_X, (-1,), (1,)), Call(_X, (0,), (1,))),
-        beyond_end=(Call(_X, (13,), (1,), 0), Call(_X, (12,), (1,), 0)),
         beyond_end_at_once=(Call(_X, (2, 2), (1, 11), 0), Call(_X, (2, 2), (1, 10), 0)),
         beyond_end_in_steps=(Call(_X, (3,), (6,), 0), Call(_X, (3,), (5,), 0)),
         begins_beyond_end=(Call(_X, (1,), (1,), 12), Call(_X, (1,), (1,), 11)),
         number_beyond_end=(Call(_X, (), (), 12), Call(_X, (), (), 11)),
         begins_before=(Call(_X, (1,), (1,), -1), Call(_X, (1,), (1,), 0)),
         none_before=(Call(_X, (0,), (1,), -1), Call(_X, (0,), (1,), 0)),
+    )
+    | saying(
+        "got elements 0 to 12, expected 0 to 11",
+        pairs("shape", beyond_end=(Call(_X, (13,), (1,), 0), Call(_X, (12,), (1,), 0))),
     )
     | pairs(
         "overflow",
@@ -185,11 +203,17 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         too_many_slices=(_indexed(3, 0, 1, 1, 3, 0, 1, 1, 3, 0, 1, 1), _indexed(3, 0, 1, 1, 3, 0, 1, 1)),
         too_many_beside_none=(_indexed(1, 2, 0, 2, 0, 2, 0), _indexed(1, 2, 0, 2, 0)),
         of_number=(Call(_NUMBER, (2, 0)), Call(_NUMBER, (0,))),
-        above=(_indexed(2, 3), _indexed(2, 2)),
-        below=(_indexed(2, -4), _indexed(2, -3)),
         second_above=(_indexed(2, 0, 2, 4), _indexed(2, 0, 2, 3)),
         second_below=(_indexed(0, 2, -5), _indexed(0, 2, -4)),
         step_zero=(_indexed(3, 0, 2, 0), _indexed(3, 0, 2, -1)),
+    )
+    | saying(
+        "expected -3 to 2",
+        pairs(
+            "index",
+            above=(_indexed(2, 3), _indexed(2, 2)),
+            below=(_indexed(2, -4), _indexed(2, -3)),
+        ),
     )
     | {"too_many_dims": refusal("shape", Call(_X, (1,) * (_DEEP - 1)), Call(_X, (1,) * (_DEEP - 2)))},
     "unreduce": pairs(

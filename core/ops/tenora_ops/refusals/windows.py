@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals
-from tenora_ops.refusals.makers import of, pairs, per_dim
+from tenora_ops.refusals.makers import of, pairs, per_dim, saying
 
 
 def _pool(n: int, *behind: Any) -> Callable[..., Call]:
@@ -22,14 +22,26 @@ def _pool(n: int, *behind: Any) -> Callable[..., Call]:
 def _ranks(call: Callable[..., Call], n: int, channels: bool = True) -> dict[str, Refusal]:
     """What is slid over: unbatched or batched, only the batch may be empty."""
     sizes, taken = (5,) * n, (3, *(5,) * n)
-    return pairs(
+    ranks = pairs(
         "shape",
         rank_below=(call(reals(*sizes)), call(reals(*taken))),
         rank_above=(call(reals(1, 1, *taken)), call(reals(1, *taken))),
-        no_elements=(call(reals(2, 3, *sizes[1:], 0)), call(reals(0, *taken))),
-        no_elements_first=(call(reals(2, 3, 0, *sizes[1:])), call(reals(0, *taken))),
-    ) | (
-        pairs("shape", no_channels=(call(reals(2, 0, *sizes)), call(reals(0, 3, *sizes)))) if channels else {}
+    )
+    return (
+        saying(f"expected {n + 1} (unbatched) or {n + 2} (batched) dims", ranks)
+        | saying(
+            "input has no elements",
+            pairs(
+                "shape",
+                no_elements=(call(reals(2, 3, *sizes[1:], 0)), call(reals(0, *taken))),
+                no_elements_first=(call(reals(2, 3, 0, *sizes[1:])), call(reals(0, *taken))),
+            ),
+        )
+        | (
+            pairs("shape", no_channels=(call(reals(2, 0, *sizes)), call(reals(0, 3, *sizes))))
+            if channels
+            else {}
+        )
     )
 
 
