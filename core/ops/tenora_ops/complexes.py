@@ -36,14 +36,16 @@ REAL = ("float32", "float64")
 PARTS = Family("complex", "", "", "", unary, COMPLEX)
 
 
+def _need_pair(op_name: str, *dtypes: Any) -> None:
+    """Refuses dtypes of parts that no complex dtype has, or that differ."""
+    if dtypes[0] not in (_engine.float32, _engine.float64) or len(set(dtypes)) > 1:
+        got = " and ".join(map(str, dtypes))
+        raise refuse(op_name, "dtype", got, "float32 or float64, the same for all", "Cast with .to(...).")
+
+
 def _pair_dtype(op_name: str) -> Any:
     def rule(operands: Operands, attributes: Operands) -> Any:
-        for _, dtype in operands:
-            if dtype not in (_engine.float32, _engine.float64) or dtype != operands[0][1]:
-                got = " and ".join(str(d) for _, d in operands)
-                raise refuse(
-                    op_name, "dtype", got, "float32 or float64, the same for all", "Cast with .to(...)."
-                )
+        _need_pair(op_name, *(dtype for _, dtype in operands))
         return _engine.complex64 if operands[0][1] == _engine.float32 else _engine.complex128
 
     return rule
@@ -118,6 +120,7 @@ complex = op(
 
 
 def _turned(abs: Any, angle: Any) -> Any:
+    _need_pair("polar", abs.dtype, angle.dtype)
     abs = ops.straight(abs)
     return ops.complex(abs * ops.cos(angle), abs * ops.sin(angle))
 

@@ -100,14 +100,10 @@ def _largest(digits: int, smallest: int) -> float:
 
 
 def _nextafter(input: Any, other: Any) -> Any:
-    _refuse_integers("nextafter", input, other)
-    if input.dtype != other.dtype:
-        raise errors.NotImplementedOperationError(
-            f"[nextafter] different dtypes: got {input.dtype} and {other.dtype}, expected one. Cast one of them."
-        )
-    shape = ops.eq(input, other).shape
-    a, b = ops.expand(input, shape), ops.expand(other, shape)
-    digits, smallest = LIMITS[input.dtype]
+    like = ops.add(input, other)  # has the result's shape and dtype
+    _refuse_integers("nextafter", like)
+    a, b = (ops.expand(ops.to(x, like.dtype), like.shape) for x in (input, other))
+    digits, smallest = LIMITS[like.dtype]
     above, below = _next_size(ops.abs(a), digits, smallest)
     outwards = ops.gt(b, a)
     outwards = ops.where(ops.lt(a, 0), ops.logical_not(outwards), outwards)
@@ -116,7 +112,7 @@ def _nextafter(input: Any, other: Any) -> Any:
     found = ops.where(ops.eq(a, 0), ops.sign(ops.to(b, found.dtype)) * 2.0**smallest, found)
     found = ops.where(ops.eq(a, b), ops.to(b, found.dtype), found)
     found = ops.where(ops.logical_or(ops.isnan(a), ops.isnan(b)), math.nan, found)
-    return ops.to(found, input.dtype)
+    return ops.to(found, like.dtype)
 
 
 def limits(draw: Draw) -> Iterable[Sample]:

@@ -188,7 +188,7 @@ def _index_add(input: Any, dim: int, index: Any, source: Any, *, alpha: Any) -> 
     need_indices("index_add", index, 1, ("int32", "int64"))
     dim = wrap_dim("index_add", dim, input.ndim)
     wanted = [index.numel() if d == dim else n for d, n in enumerate(input.shape)]
-    if list(source.shape) != wanted and (input.ndim or source.numel() != index.numel()):
+    if list(source.shape) != wanted or (not input.ndim and index.numel() != 1):
         raise errors.OperationError(
             f"[index_add] source does not fit: got shape {tuple(source.shape)}, expected {tuple(wanted)}. "
             "Give a slice for every index."

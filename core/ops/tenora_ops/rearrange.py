@@ -238,7 +238,7 @@ def _places(repeats: Any, output_size: int | None = None) -> Any:
             f"[repeat_interleave] repeats has the wrong dtype: got {repeats.dtype}, expected integers. Cast it."
         )
     ends = ops.cumsum(repeats, 0)
-    if repeats.numel() and bool(ops.any(ops.lt(repeats, 0))):
+    if bool(ops.any(ops.lt(repeats, 0))):
         raise errors.OperationError(
             "[repeat_interleave] repeats are wrong: got negative elements, expected 0 or more. Count the copies."
         )

@@ -131,11 +131,6 @@ masked_fill = op(
 
 def _lerp(a: Any, b: Any, w: Any) -> Any:
     """From the nearer end, as PyTorch: exact at both ends."""
-    if not is_number(w) and is_complex(w) and not (is_complex(a) or is_complex(b)):
-        raise errors.OperationError(
-            "[lerp] weight does not fit: got a complex number for real tensors, expected a real one. Cast the tensors "
-            "first."
-        )
     if is_number(w):
         w = ops.full((), w, dtype=a.dtype, device=a.device)
     near = ops.lt(ops.abs(w), 0.5)

@@ -30,7 +30,7 @@ def bounded(op: str, what: str, count: int) -> None:
         )
 
 
-def _cut(op: str, tensor: Any, sizes: Iterable[int], dim: int) -> tuple[Any, ...]:
+def _cut(tensor: Any, sizes: Iterable[int], dim: int) -> tuple[Any, ...]:
     parts, start = [], 0
     for size in sizes:
         parts.append(ops.narrow(tensor, dim, start, size))
@@ -48,7 +48,7 @@ def _chunk(input: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
     length = input.shape[dim]
     if length == 0:
         bounded("chunk", "chunks", chunks)
-        return _cut("chunk", input, [0] * chunks, dim)
+        return _cut(input, [0] * chunks, dim)
     return _split(input, -(-length // chunks), dim)
 
 
@@ -59,7 +59,7 @@ def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any,
     if isinstance(split_size_or_sections, Tensor) and split_size_or_sections.numel() == 1:
         split_size_or_sections = operator.index(split_size_or_sections)  # one number, as in PyTorch
     if not isinstance(split_size_or_sections, int):
-        return _split_with_sizes(tensor, split_size_or_sections, dim)
+        return _sized("split", tensor, split_size_or_sections, dim)
     size = split_size_or_sections
     if size < 0 or (size == 0 and length):
         raise errors.OperationError(
@@ -67,19 +67,22 @@ def _split(tensor: Any, split_size_or_sections: Any, dim: int = 0) -> tuple[Any,
             " Choose the length of a part."
         )
     starts = range(0, length, size) if length else (0,)
-    return _cut("split", tensor, [min(size, length - start) for start in starts], dim)
+    return _cut(tensor, [min(size, length - start) for start in starts], dim)
 
 
 def _split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, ...]:
     need_rank("split_with_sizes", input, 1)
-    dim = wrap_dim("split_with_sizes", dim, input.ndim)
+    return _sized("split_with_sizes", input, split_sizes, wrap_dim("split_with_sizes", dim, input.ndim))
+
+
+def _sized(op: str, input: Any, split_sizes: Any, dim: int) -> tuple[Any, ...]:
     sizes = [operator.index(size) for size in split_sizes]
     if sum(sizes) != input.shape[dim] or any(size < 0 for size in sizes):
         raise errors.OperationError(
-            f"[split_with_sizes] sizes do not add up: got {sizes}, expected a sum of {input.shape[dim]} (dimension "
+            f"[{op}] sizes do not add up: got {sizes}, expected a sum of {input.shape[dim]} (dimension "
             f"{dim} of shape {tuple(input.shape)}). Name the length of every part."
         )
-    return _cut("split_with_sizes", input, sizes, dim)
+    return _cut(input, sizes, dim)
 
 
 def _tensor_split(input: Any, indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
