@@ -16,8 +16,8 @@ from tenora_ops.samples import Sample
 
 pytestmark = pytest.mark.oracle
 
-#: Wrong calls at which PyTorch divides by zero, which ends the process.
-ENDING = {("scaled_dot_product_attention", "no_key_heads")}
+#: Wrong calls at which PyTorch divides by zero, or reads beside the lengths, which ends the process.
+ENDING = {("scaled_dot_product_attention", "no_key_heads"), ("segment_reduce", "lengths_of_fewer_rows")}
 CASES = [
     (name, wrong) for name in refusing_ops() for wrong in refusals_of(name) if (name, wrong) not in ENDING
 ]
@@ -60,10 +60,24 @@ STRICTER: dict[tuple[str, str], str] = {
     ("ctc_loss", "complex_labels"): "PyTorch drops the imaginary parts",
     ("ctc_loss", "a_label_beyond_the_classes"): "PyTorch reads beside the frames",
     ("ctc_loss", "a_negative_label"): "PyTorch reads beside the frames",
+    ("hermite_polynomial_he", "a_degree_beyond_all_patience"): "PyTorch's loop goes on for as long as asked",
+    (
+        "hermite_polynomial_he",
+        "a_degree_of_minus_infinity",
+    ): "PyTorch calls every degree below 0 a polynomial of 0",
+    **{
+        ("segment_reduce", wrong): "PyTorch reads beside the data"
+        for wrong in (
+            *("lengths_beyond_the_data", "lengths_of_a_row_beyond_the_data"),
+            *("offsets_beyond_the_data", "a_negative_offset"),
+        )
+    },
+    ("fill_tensor", "a_complex_tensor"): "PyTorch drops the imaginary part",
     ("linear", "weight_rank_below"): "PyTorch takes a vector for one output, and leaves out its dim",
     ("linear", "bias_rank"): "PyTorch adds what broadcasts to the result",
 }
 LAXER: dict[tuple[str, str], str] = {
+    ("as_strided_scatter", "backwards_before_the_memory"): "PyTorch has no negative strides",
     ("avg_pool3d", "kernel_above_ceiled"): "PyTorch's takes no window beyond the input in three dims alone",
     ("avg_pool3d", "kernel_above_padded"): "PyTorch's takes no window beyond the input in three dims alone",
 }

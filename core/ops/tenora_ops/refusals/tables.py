@@ -7,6 +7,7 @@ from functools import cache
 from tenora_ops.record import RecordError
 from tenora_ops.refusals import (
     Refusal,
+    arrange_checks,
     contraction_checks,
     convolutions,
     count_checks,
@@ -20,7 +21,9 @@ from tenora_ops.refusals import (
     loss_checks,
     losses,
     matmul,
+    number_checks,
     random_checks,
+    scatter_checks,
     selection,
     shapes,
     strides,
@@ -29,6 +32,7 @@ from tenora_ops.refusals import (
 )
 
 _MODULES = (
+    arrange_checks,
     contraction_checks,
     convolutions,
     count_checks,
@@ -42,7 +46,9 @@ _MODULES = (
     loss_checks,
     losses,
     matmul,
+    number_checks,
     random_checks,
+    scatter_checks,
     selection,
     shapes,
     strides,
