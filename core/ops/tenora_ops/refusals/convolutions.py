@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals, refusal
-from tenora_ops.refusals.makers import pairs, per_dim, saying
+from tenora_ops.refusals.makers import pairs, per_dim
 
 _HUGE = 2**62
 
@@ -58,64 +58,50 @@ def _fits(call: Callable[..., Call], n: int, channels: int, outputs: int) -> dic
             no_elements=(call(reals(1, channels, *sizes[1:], 0)), call(reals(0, channels, *sizes))),
             no_elements_first=(call(reals(1, channels, 0, *sizes[1:])), call(reals(0, channels, *sizes))),
         )
-        | saying(
+        | pairs(
+            "shape",
             f"expected {n + 1} (unbatched) or {n + 2} (batched) dims",
-            pairs(
-                "shape",
-                rank_below=(call(reals(*sizes)), call(reals(channels, *sizes))),
-                rank_above=(call(reals(1, 1, channels, *sizes)), call(reals(1, channels, *sizes))),
-            ),
+            rank_below=(call(reals(*sizes)), call(reals(channels, *sizes))),
+            rank_above=(call(reals(1, 1, channels, *sizes)), call(reals(1, channels, *sizes))),
         )
-        | saying(
+        | pairs(
+            "shape",
             "expected at least 1",
-            pairs(
-                "shape",
-                no_group=(call(groups=0), call()),
-                groups_below_zero=(call(groups=-2), call(groups=2)),
-            ),
+            no_group=(call(groups=0), call()),
+            groups_below_zero=(call(groups=-2), call(groups=2)),
         )
-        | saying(
+        | pairs(
+            "shape",
             "groups do not divide the weight",
-            pairs(
-                "shape",
-                groups_of_three=(call(groups=3), call()),
-            ),
+            groups_of_three=(call(groups=3), call()),
         )
-        | saying(
+        | pairs(
+            "shape",
             f"expected {channels} channels of input",
-            pairs(
-                "shape",
-                channels_above=(call(reals(1, channels + 1, *sizes)), call(reals(1, channels, *sizes))),
-                channels_below=(call(reals(1, channels - 1, *sizes)), call(reals(channels, *sizes))),
-                channels_unbatched=(call(reals(channels + 1, *sizes)), call(reals(channels, *sizes))),
-            ),
+            channels_above=(call(reals(1, channels + 1, *sizes)), call(reals(1, channels, *sizes))),
+            channels_below=(call(reals(1, channels - 1, *sizes)), call(reals(channels, *sizes))),
+            channels_unbatched=(call(reals(channels + 1, *sizes)), call(reals(channels, *sizes))),
         )
-        | saying(
+        | pairs(
+            "shape",
             f"expected {n + 2} dims",
-            pairs(
-                "shape",
-                weight_rank_below=(call(w=reals(3, *kernel)), call()),
-                weight_rank_above=(call(w=reals(4, 3, *kernel, 1)), call()),
-            ),
+            weight_rank_below=(call(w=reals(3, *kernel)), call()),
+            weight_rank_above=(call(w=reals(4, 3, *kernel, 1)), call()),
         )
-        | saying(
+        | pairs(
+            "shape",
             "the kernel is empty",
-            pairs(
-                "shape",
-                kernel_empty=(call(w=reals(4, 3, *kernel[1:], 0)), call(w=reals(4, 3, *kernel[1:], 1))),
-                kernel_empty_first=(call(w=reals(4, 3, 0, *kernel[1:])), call(w=reals(4, 3, 1, *kernel[1:]))),
-            ),
+            kernel_empty=(call(w=reals(4, 3, *kernel[1:], 0)), call(w=reals(4, 3, *kernel[1:], 1))),
+            kernel_empty_first=(call(w=reals(4, 3, 0, *kernel[1:])), call(w=reals(4, 3, 1, *kernel[1:]))),
         )
-        | saying(
+        | pairs(
+            "shape",
             f"expected ({outputs},)",
-            pairs(
-                "shape",
-                bias_above=(call(bias=reals(outputs + 1)), call(bias=reals(outputs))),
-                bias_below=(call(bias=reals(outputs - 1)), call(bias=reals(outputs))),
-                bias_of_one=(call(bias=reals(1)), call(bias=reals(outputs))),
-                bias_rank_below=(call(bias=reals()), call(bias=reals(outputs))),
-                bias_rank_above=(call(bias=reals(outputs, 1)), call(bias=reals(outputs))),
-            ),
+            bias_above=(call(bias=reals(outputs + 1)), call(bias=reals(outputs))),
+            bias_below=(call(bias=reals(outputs - 1)), call(bias=reals(outputs))),
+            bias_of_one=(call(bias=reals(1)), call(bias=reals(outputs))),
+            bias_rank_below=(call(bias=reals()), call(bias=reals(outputs))),
+            bias_rank_above=(call(bias=reals(outputs, 1)), call(bias=reals(outputs))),
         )
     )
 
@@ -131,6 +117,14 @@ def _forward(n: int) -> dict[str, Refusal]:
             "shape",
             outputs_undivided=(call(w=reals(3, 3, *ones)), call(w=reals(2, 3, *ones))),
             outputs_missing=(call(w=reals(0, 3, *ones)), call(w=reals(2, 3, *ones))),
+            channels_of_one_group=(
+                call(reals(1, 5, *sizes), reals(4, 3, *ones)),
+                call(reals(1, 3, *sizes), reals(4, 3, *ones), groups=1),
+            ),
+        )
+        | pairs(
+            "shape",
+            "the kernel is larger than the padded input",
             kernel_above=(call(w=reals(2, 3, *ones[1:], 6)), call(w=reals(2, 3, *ones[1:], 5))),
             kernel_above_first=(call(w=reals(2, 3, 6, *ones[1:])), call(w=reals(2, 3, 5, *ones[1:]))),
             kernel_above_padded=(
@@ -146,39 +140,45 @@ def _forward(n: int) -> dict[str, Refusal]:
                 call(w=reals(2, 3, *ones[1:], 6), stride=3),
                 call(w=reals(2, 3, *ones[1:], 5), stride=3),
             ),
-            channels_of_one_group=(
-                call(reals(1, 5, *sizes), reals(4, 3, *ones)),
-                call(reals(1, 3, *sizes), reals(4, 3, *ones), groups=1),
-            ),
         )
     )
 
 
 def _named(n: int) -> dict[str, Refusal]:
     call, wide = _conv(n), (1,) * (n - 1)
-    return pairs(
-        "shape",
-        padding_unknown=(call(padding="Same"), call(padding="same")),
-        padding_unknown_too=(call(padding="Valid"), call(padding="valid")),
-        stride_of_same=(call(padding="same", stride=2), call(padding="same", stride=1)),
-        last_stride_of_same=(
-            call(padding="same", stride=(*wide, 2)),
-            call(padding="valid", stride=(*wide, 2)),
-        ),
-        first_stride_of_same=(
-            call(padding="same", stride=(2, *wide)),
-            call(padding="valid", stride=(2, *wide)),
-        ),
-        kernel_above=(
-            call(w=reals(2, 3, *wide, 6), padding="valid"),
-            call(w=reals(2, 3, *wide, 6), padding="same"),
-        ),
-        dilation_above=(call(padding="valid", dilation=5), call(padding="same", dilation=5)),
-        bias_above=(call(bias=reals(5), padding="same"), call(bias=reals(4), padding="same")),
-        channels_above=(
-            call(reals(1, 7, *wide, 5), padding="same"),
-            call(reals(1, 6, *wide, 5), padding="same"),
-        ),
+    return (
+        pairs(
+            "shape",
+            "unknown padding",
+            padding_unknown=(call(padding="Same"), call(padding="same")),
+            padding_unknown_too=(call(padding="Valid"), call(padding="valid")),
+        )
+        | pairs(
+            "shape",
+            "padding='same' with a stride",
+            stride_of_same=(call(padding="same", stride=2), call(padding="same", stride=1)),
+            last_stride_of_same=(
+                call(padding="same", stride=(*wide, 2)),
+                call(padding="valid", stride=(*wide, 2)),
+            ),
+            first_stride_of_same=(
+                call(padding="same", stride=(2, *wide)),
+                call(padding="valid", stride=(2, *wide)),
+            ),
+        )
+        | pairs(
+            "shape",
+            kernel_above=(
+                call(w=reals(2, 3, *wide, 6), padding="valid"),
+                call(w=reals(2, 3, *wide, 6), padding="same"),
+            ),
+            dilation_above=(call(padding="valid", dilation=5), call(padding="same", dilation=5)),
+            bias_above=(call(bias=reals(5), padding="same"), call(bias=reals(4), padding="same")),
+            channels_above=(
+                call(reals(1, 7, *wide, 5), padding="same"),
+                call(reals(1, 6, *wide, 5), padding="same"),
+            ),
+        )
     )
 
 
@@ -201,6 +201,10 @@ def _backward(n: int) -> dict[str, Refusal]:
                 call(reals(1, 2, *(5,) * n), reals(2, 3, *(2,) * n)),
             ),
             no_channels=(call(reals(1, 0, *(5,) * n)), call(reals(0, 4, *(5,) * n))),
+        )
+        | pairs(
+            "shape",
+            "output_padding is too large",
             output_padding_above=(call(output_padding=1), call(output_padding=0)),
             output_padding_above_stride=(
                 call(stride=3, output_padding=(*ones, 3)),
@@ -214,6 +218,10 @@ def _backward(n: int) -> dict[str, Refusal]:
                 call(dilation=2, output_padding=2),
                 call(dilation=2, output_padding=1),
             ),
+        )
+        | pairs(
+            "shape",
+            "the result would be empty",
             nothing_left=(
                 call(small, kernel, padding=1),
                 call(small, kernel, stride=2, padding=1, output_padding=1),
@@ -272,6 +280,7 @@ def _gradients(call: Callable[..., Call], n: int) -> dict[str, Refusal]:
     windows = (4,) * n
     return pairs(
         "shape",
+        "gradient does not fit",
         grad_rank=(call(reals(4, *windows)), call(reals(2, 4, *windows))),
         grad_batch=(call(reals(1, 4, *windows)), call(reals(2, 4, *windows))),
         grad_batch_above=(call(reals(3, 4, *windows)), call(reals(2, 4, *windows))),
@@ -279,6 +288,9 @@ def _gradients(call: Callable[..., Call], n: int) -> dict[str, Refusal]:
         grad_channels_above=(call(reals(2, 5, *windows)), call(reals(2, 4, *windows))),
         grad_windows_first=(call(reals(2, 4, 5, *windows[1:])), call(reals(2, 4, 3, *windows[1:]))),
         grad_windows_last=(call(reals(2, 4, *windows[1:], 5)), call(reals(2, 4, *windows[1:], 3))),
+    ) | pairs(
+        "shape",
+        "input has no elements",
         grad_of_none=(call(reals(2, 4, *windows[1:], 0)), call(reals(2, 4, *windows[1:], 1))),
     )
 

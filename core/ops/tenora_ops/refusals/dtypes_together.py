@@ -74,8 +74,12 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     "scatter": _index("bool uint8 float32", lambda i: Call(_X, 0, i * 0 if i.dtype != bool else i, _X))
     | pairs(
         "dtype",
+        "wrong dtype of src",
         src=(Call(_X, 0, _ONE, of("float64", 3)), Call(_X, 0, _ONE, _X)),
         src_narrow=(Call(_X, 0, _ONE, of("float16", 3)), Call(_X, 0, of("int32", 1), _X)),
+    )
+    | pairs(
+        "dtype",
         index_of_elements=(Call(_X, 0, of("uint8", 1), _X), Call(_X, 0, of("uint8", 0), _X)),
     ),
     "scatter_add": pairs(

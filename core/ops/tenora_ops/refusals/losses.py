@@ -23,31 +23,40 @@ def _reductions(call: Callable[[str], Call]) -> dict[str, Refusal]:
 
 def _classes(call: Callable[..., Call]) -> dict[str, Refusal]:
     """(input, target, weight) of class numbers: `call` has the rest."""
-    return pairs(
-        "shape",
-        number=(call(reals(), wholes()), call(reals(1), wholes())),
-        batch_above=(call(_X, wholes(3)), call(_X, _Y)),
-        batch_below=(call(_X, wholes(1)), call(_X, _Y)),
-        target_rank_above=(call(_X, wholes(2, 1)), call(_X, _Y)),
-        target_rank_below=(call(reals(2, 3, 2), _Y), call(reals(2, 3, 2), wholes(2, 2))),
-        target_of_classes=(call(_X, wholes(2, 3)), call(reals(2, 3, 3), wholes(2, 3))),
-        deep_batch=(call(reals(2, 3, 4), wholes(1, 4)), call(reals(2, 3, 4), wholes(2, 4))),
-        deep_first=(call(reals(2, 3, 4, 5), wholes(2, 3, 5)), call(reals(2, 3, 4, 5), wholes(2, 4, 5))),
-        deep_last=(call(reals(2, 3, 4, 5), wholes(2, 4, 4)), call(reals(2, 3, 4, 5), wholes(2, 4, 5))),
-        vector=(call(_WEIGHT, _Y), call(_WEIGHT, wholes())),
-        weight_above=(call(_X, _Y, reals(4)), call(_X, _Y, _WEIGHT)),
-        weight_below=(call(_X, _Y, reals(2)), call(_X, _Y, _WEIGHT)),
-        weight_rank_above=(call(_X, _Y, reals(3, 1)), call(_X, _Y, _WEIGHT)),
-        weight_rank_below=(call(_X, _Y, reals()), call(_X, _Y, _WEIGHT)),
-        weight_of_one=(call(_X, _Y, reals(1)), call(_X, _Y, _WEIGHT)),
-        weight_of_vector=(call(_WEIGHT, wholes(), reals(2)), call(_WEIGHT, wholes(), _WEIGHT)),
-    ) | pairs(
-        "dtype",
-        target_int32=(call(_X, of("int32", 2)), call(_X, _Y)),
-        target_float32=(call(_X, of("float32", 2)), call(_X, _Y)),
-        target_bool=(call(_X, of("bool", 2), _WEIGHT), call(_X, _Y, _WEIGHT)),
-        weight_float64=(call(_X, _Y, of("float64", 3)), call(_X, _Y, _WEIGHT)),
-        weight_float16=(call(_X, _Y, of("float16", 3)), call(_X, _Y, _WEIGHT)),
+    return (
+        pairs(
+            "shape",
+            "target does not fit",
+            number=(call(reals(), wholes()), call(reals(1), wholes())),
+            batch_above=(call(_X, wholes(3)), call(_X, _Y)),
+            batch_below=(call(_X, wholes(1)), call(_X, _Y)),
+            target_rank_above=(call(_X, wholes(2, 1)), call(_X, _Y)),
+            target_rank_below=(call(reals(2, 3, 2), _Y), call(reals(2, 3, 2), wholes(2, 2))),
+            target_of_classes=(call(_X, wholes(2, 3)), call(reals(2, 3, 3), wholes(2, 3))),
+            deep_batch=(call(reals(2, 3, 4), wholes(1, 4)), call(reals(2, 3, 4), wholes(2, 4))),
+            deep_first=(call(reals(2, 3, 4, 5), wholes(2, 3, 5)), call(reals(2, 3, 4, 5), wholes(2, 4, 5))),
+            deep_last=(call(reals(2, 3, 4, 5), wholes(2, 4, 4)), call(reals(2, 3, 4, 5), wholes(2, 4, 5))),
+            vector=(call(_WEIGHT, _Y), call(_WEIGHT, wholes())),
+        )
+        | pairs(
+            "shape",
+            "weight does not fit",
+            weight_above=(call(_X, _Y, reals(4)), call(_X, _Y, _WEIGHT)),
+            weight_below=(call(_X, _Y, reals(2)), call(_X, _Y, _WEIGHT)),
+            weight_rank_above=(call(_X, _Y, reals(3, 1)), call(_X, _Y, _WEIGHT)),
+            weight_rank_below=(call(_X, _Y, reals()), call(_X, _Y, _WEIGHT)),
+            weight_of_one=(call(_X, _Y, reals(1)), call(_X, _Y, _WEIGHT)),
+            weight_of_vector=(call(_WEIGHT, wholes(), reals(2)), call(_WEIGHT, wholes(), _WEIGHT)),
+        )
+        | pairs(
+            "dtype",
+            "wrong dtype of ",
+            target_int32=(call(_X, of("int32", 2)), call(_X, _Y)),
+            target_float32=(call(_X, of("float32", 2)), call(_X, _Y)),
+            target_bool=(call(_X, of("bool", 2), _WEIGHT), call(_X, _Y, _WEIGHT)),
+            weight_float64=(call(_X, _Y, of("float64", 3)), call(_X, _Y, _WEIGHT)),
+            weight_float16=(call(_X, _Y, of("float16", 3)), call(_X, _Y, _WEIGHT)),
+        )
     )
 
 
@@ -93,6 +102,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     | pairs("argument", reduction_none=(_gradient(reals(2), "None"), _gradient(reals(2), "none")))
     | pairs(
         "shape",
+        "grad does not fit",
         grad_of_sum=(_gradient(reals(2), "sum"), _gradient(reals(), "sum")),
         grad_of_mean=(_gradient(reals(1), "mean"), _gradient(reals(), "mean")),
         grad_of_none=(_gradient(reals(), "none"), _gradient(reals(2), "none")),

@@ -13,22 +13,15 @@ from tenora_ops.samples import FLOATING, Sample
 Pair = tuple[Call, Call | None]
 
 
-def pairs(code: str, **calls: Pair) -> dict[str, Refusal]:
-    """Refusals of one code.
+def pairs(code: str, says: str = "", /, **calls: Pair) -> dict[str, Refusal]:
+    """Refusals of one code, whose errors all say the same where they name a border.
 
     >>> sorted(pairs("shape", long=(Call(reals(3), 4), Call(reals(3), 3))))
     ['long']
     """
-    return {wrong: refusal(code, refused, taken) for wrong, (refused, taken) in calls.items()}
-
-
-def saying(text: str, refusals: dict[str, Refusal]) -> dict[str, Refusal]:
-    """Refusals whose errors all say the same, as they name a border.
-
-    >>> saying("expected 3", pairs("shape", long=(Call(reals(3), 4), Call(reals(3), 3))))["long"].says
-    'expected 3'
-    """
-    return {wrong: replace(refused, says=text) for wrong, refused in refusals.items()}
+    return {
+        wrong: replace(refusal(code, refused, taken), says=says) for wrong, (refused, taken) in calls.items()
+    }
 
 
 def dims(call: Callable[[int], Call], rank: int, prefix: str = "dim") -> dict[str, Refusal]:
@@ -37,11 +30,11 @@ def dims(call: Callable[[int], Call], rank: int, prefix: str = "dim") -> dict[st
     >>> sorted(dims(lambda dim: Call(reals(3, 4), dim), 2))
     ['dim_above', 'dim_below']
     """
-    refusals = {
-        f"{prefix}_above": refusal("dim", call(rank), call(rank - 1)),
-        f"{prefix}_below": refusal("dim", call(-rank - 1), call(-rank)),
+    calls: dict[str, Pair] = {
+        f"{prefix}_above": (call(rank), call(rank - 1)),
+        f"{prefix}_below": (call(-rank - 1), call(-rank)),
     }
-    return saying(f"expected {-rank} to {rank - 1}", refusals)
+    return pairs("dim", f"expected {-rank} to {rank - 1}", **calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +93,15 @@ def per_dim(call: Callable[..., Call], option: str, n: int, least: int) -> dict[
     def given(value: int | tuple[int, ...]) -> Call:
         return call(**{option: value})
 
-    return pairs(
-        "shape",
-        **{
-            f"{option}_unnamed": (given(()), given(sound)),
-            f"{option}_too_many": (given((*sound, least)), given(sound)),
-            f"{option}_first": (given((least - 1, *sound[1:])), given(sound)),
-            f"{option}_last": (given((*sound[1:], least - 1)), given(sound)),
-            f"{option}_of_all": (given(least - 1), given(least)),
-        },
+    numbers = {
+        f"{option}_unnamed": (given(()), given(sound)),
+        f"{option}_too_many": (given((*sound, least)), given(sound)),
+    }
+    sizes = {
+        f"{option}_first": (given((least - 1, *sound[1:])), given(sound)),
+        f"{option}_last": (given((*sound[1:], least - 1)), given(sound)),
+        f"{option}_of_all": (given(least - 1), given(least)),
+    }
+    return pairs("shape", f"wrong number of items in {option}", **numbers) | pairs(
+        "shape", f"{option} is too small", **sizes
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals, refusal, wholes
-from tenora_ops.refusals.makers import Pair, dims, pairs, saying
+from tenora_ops.refusals.makers import Pair, dims, pairs
 
 _X = reals(3, 4)
 _NUMBER = reals()
@@ -115,17 +115,16 @@ _UNEQUAL = pairs(
 REFUSED: dict[str, dict[str, Refusal]] = {
     "add": pairs("shape", **_ALIKE),
     "mul": pairs("shape", **_ALIKE)
-    | saying(
-        "in dimension 0",
-        pairs("shape", first=(Call(reals(2, 1), reals(3, 4)), Call(reals(1, 1), reals(3, 4)))),
-    )
-    | saying(
+    | pairs("shape", "in dimension 0", first=(Call(reals(2, 1), reals(3, 4)), Call(reals(1, 1), reals(3, 4))))
+    | pairs(
+        "shape",
         "in dimension 2",
-        pairs("shape", last_of_vector=(Call(reals(2, 3, 4), reals(3)), Call(reals(2, 3, 4), reals(1)))),
+        last_of_vector=(Call(reals(2, 3, 4), reals(3)), Call(reals(2, 3, 4), reals(1))),
     )
-    | saying(
+    | pairs(
+        "shape",
         "in dimension 1",
-        pairs("shape", middle=(Call(reals(2, 3, 4), reals(2, 4)), Call(reals(2, 3, 4), reals(1, 4)))),
+        middle=(Call(reals(2, 3, 4), reals(2, 4)), Call(reals(2, 3, 4), reals(1, 4))),
     ),
     "eq": pairs("shape", **_ALIKE),
     "where": pairs(
@@ -186,9 +185,9 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     },
     "argmax": _one_dim() | _choices(Call),
     "argmin": _choices(Call) | dims(lambda dim: Call(reals(2, 3, 4), dim, True), 3),
-    "topk": saying("expected 0 to 1", pairs("shape", k_above_one=(Call(_NUMBER, 2, 0), Call(_NUMBER, 1, 0))))
-    | saying("expected 0 to 3", pairs("shape", k_above_first=(Call(_X, 4, 0), Call(_X, 3, 0))))
-    | saying("expected 0 to 4", pairs("shape", k_above_behind=(Call(_X, 5, -1), Call(_X, 4, -1)))),
+    "topk": pairs("shape", "expected 0 to 1", k_above_one=(Call(_NUMBER, 2, 0), Call(_NUMBER, 1, 0)))
+    | pairs("shape", "expected 0 to 3", k_above_first=(Call(_X, 4, 0), Call(_X, 3, 0)))
+    | pairs("shape", "expected 0 to 4", k_above_behind=(Call(_X, 5, -1), Call(_X, 4, -1))),
     "sum": _reductions(Call),
     "mean": _reductions(Call),
     "any": _reductions(Call),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals, refusal
-from tenora_ops.refusals.makers import dims, of, pairs, saying
+from tenora_ops.refusals.makers import dims, of, pairs
 
 _X = reals(3, 4)
 _NUMBER = reals()
@@ -110,13 +110,11 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     | dims(lambda dim: Call(_NUMBER, dim), 1, "of_number_dim")
     | {"too_many_dims": refusal("shape", Call(_DEEPEST, 0), Call(_DEEPEST[0], 0))},
     "select": _places(lambda x, dim: Call(x, dim, 0))
-    | saying(
+    | pairs(
+        "index",
         "expected -4 to 3",
-        pairs(
-            "index",
-            above=(Call(_X, 1, 4), Call(_X, 1, 3)),
-            below=(Call(_X, 1, -5), Call(_X, 1, -4)),
-        ),
+        above=(Call(_X, 1, 4), Call(_X, 1, 3)),
+        below=(Call(_X, 1, -5), Call(_X, 1, -4)),
     )
     | pairs(
         "index",
@@ -133,13 +131,11 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         step_zero_of_none=(Call(reals(0), 0, None, None, 0), Call(reals(0), 0, None, None, 1)),
     ),
     "narrow": _places(lambda x, dim: Call(x, dim, 0, 1))
-    | saying(
+    | pairs(
+        "index",
         "expected -4 to 4",
-        pairs(
-            "index",
-            start_above=(Call(_X, 1, 5, 0), Call(_X, 1, 4, 0)),
-            start_below=(Call(_X, 1, -5, 1), Call(_X, 1, -4, 1)),
-        ),
+        start_above=(Call(_X, 1, 5, 0), Call(_X, 1, 4, 0)),
+        start_below=(Call(_X, 1, -5, 1), Call(_X, 1, -4, 1)),
     )
     | pairs(
         "index",
@@ -153,10 +149,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         length_from_behind=(Call(_X, 0, -2, 3), Call(_X, 0, -2, 2)),
         length_from_all=(Call(_X, 0, -3, 4), Call(_X, 0, -3, 3)),
     )
-    | saying(
-        "a length of 0 to 2",
-        pairs("shape", length_beyond_end=(Call(_X, 1, 2, 3), Call(_X, 1, 2, 2))),
-    ),
+    | pairs("shape", "a length of 0 to 2", length_beyond_end=(Call(_X, 1, 2, 3), Call(_X, 1, 2, 2))),
     "diagonal": pairs(
         "dim",
         first_above=(Call(_X, 0, 2, 0), Call(_X, 0, 1, 0)),
@@ -181,9 +174,10 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         begins_before=(Call(_X, (1,), (1,), -1), Call(_X, (1,), (1,), 0)),
         none_before=(Call(_X, (0,), (1,), -1), Call(_X, (0,), (1,), 0)),
     )
-    | saying(
+    | pairs(
+        "shape",
         "got elements 0 to 12, expected 0 to 11",
-        pairs("shape", beyond_end=(Call(_X, (13,), (1,), 0), Call(_X, (12,), (1,), 0))),
+        beyond_end=(Call(_X, (13,), (1,), 0), Call(_X, (12,), (1,), 0)),
     )
     | pairs(
         "overflow",
@@ -207,13 +201,11 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         second_below=(_indexed(0, 2, -5), _indexed(0, 2, -4)),
         step_zero=(_indexed(3, 0, 2, 0), _indexed(3, 0, 2, -1)),
     )
-    | saying(
+    | pairs(
+        "index",
         "expected -3 to 2",
-        pairs(
-            "index",
-            above=(_indexed(2, 3), _indexed(2, 2)),
-            below=(_indexed(2, -4), _indexed(2, -3)),
-        ),
+        above=(_indexed(2, 3), _indexed(2, 2)),
+        below=(_indexed(2, -4), _indexed(2, -3)),
     )
     | {"too_many_dims": refusal("shape", Call(_X, (1,) * (_DEEP - 1)), Call(_X, (1,) * (_DEEP - 2)))},
     "unreduce": pairs(

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tenora_ops.refusals import Call, Refusal, reals
-from tenora_ops.refusals.makers import of, pairs, per_dim, saying
+from tenora_ops.refusals.makers import of, pairs, per_dim
 
 
 def _pool(n: int, *behind: Any) -> Callable[..., Call]:
@@ -24,18 +24,17 @@ def _ranks(call: Callable[..., Call], n: int, channels: bool = True) -> dict[str
     sizes, taken = (5,) * n, (3, *(5,) * n)
     ranks = pairs(
         "shape",
+        f"expected {n + 1} (unbatched) or {n + 2} (batched) dims",
         rank_below=(call(reals(*sizes)), call(reals(*taken))),
         rank_above=(call(reals(1, 1, *taken)), call(reals(1, *taken))),
     )
     return (
-        saying(f"expected {n + 1} (unbatched) or {n + 2} (batched) dims", ranks)
-        | saying(
+        ranks
+        | pairs(
+            "shape",
             "input has no elements",
-            pairs(
-                "shape",
-                no_elements=(call(reals(2, 3, *sizes[1:], 0)), call(reals(0, *taken))),
-                no_elements_first=(call(reals(2, 3, 0, *sizes[1:])), call(reals(0, *taken))),
-            ),
+            no_elements=(call(reals(2, 3, *sizes[1:], 0)), call(reals(0, *taken))),
+            no_elements_first=(call(reals(2, 3, 0, *sizes[1:])), call(reals(0, *taken))),
         )
         | (
             pairs("shape", no_channels=(call(reals(2, 0, *sizes)), call(reals(0, 3, *sizes))))
@@ -50,6 +49,7 @@ def _windows(call: Callable[..., Call], n: int) -> dict[str, Refusal]:
     ones = (1,) * (n - 1)
     return pairs(
         "shape",
+        "the result would be empty",
         kernel_above=(call(kernel_size=6), call(kernel_size=5)),
         kernel_above_last=(call(kernel_size=(*ones, 6)), call(kernel_size=(*ones, 5))),
         kernel_above_first=(call(kernel_size=(6, *ones)), call(kernel_size=(5, *ones))),
@@ -65,17 +65,25 @@ def _windows(call: Callable[..., Call], n: int) -> dict[str, Refusal]:
 def _padded(call: Callable[..., Call], n: int) -> dict[str, Refusal]:
     """Padding of at most half a kernel."""
     none = (0,) * (n - 1)
-    return per_dim(call, "padding", n, 0) | pairs(
-        "shape",
-        padding_above=(call(padding=2), call(padding=1)),
-        padding_above_odd=(call(kernel_size=3, padding=2), call(kernel_size=3, padding=1)),
-        padding_above_one=(call(kernel_size=1, padding=1), call(kernel_size=1, padding=0)),
-        padding_above_last=(call(padding=(*none, 2)), call(padding=(*none, 1))),
-        padding_above_first=(call(padding=(2, *none)), call(padding=(1, *none))),
-        kernel_above_padded=(
-            call(reals(2, 3, *(1,) * n), kernel_size=4, padding=1),
-            call(reals(2, 3, *(1,) * n), kernel_size=3, padding=1),
-        ),
+    return (
+        per_dim(call, "padding", n, 0)
+        | pairs(
+            "shape",
+            "padding is too large",
+            padding_above=(call(padding=2), call(padding=1)),
+            padding_above_odd=(call(kernel_size=3, padding=2), call(kernel_size=3, padding=1)),
+            padding_above_one=(call(kernel_size=1, padding=1), call(kernel_size=1, padding=0)),
+            padding_above_last=(call(padding=(*none, 2)), call(padding=(*none, 1))),
+            padding_above_first=(call(padding=(2, *none)), call(padding=(1, *none))),
+        )
+        | pairs(
+            "shape",
+            "the result would be empty",
+            kernel_above_padded=(
+                call(reals(2, 3, *(1,) * n), kernel_size=4, padding=1),
+                call(reals(2, 3, *(1,) * n), kernel_size=3, padding=1),
+            ),
+        )
     )
 
 
@@ -110,6 +118,7 @@ def _avg_pool(n: int) -> dict[str, Refusal]:
     call = _pool(n)
     divisor = pairs(
         "shape",
+        "divisor_override",
         divisor_zero=(call(divisor_override=0), call(divisor_override=1)),
         divisor_zero_beside=(call(divisor_override=0), call(divisor_override=-1)),
         divisor_zero_or_none=(call(divisor_override=0), call(divisor_override=None)),
@@ -133,6 +142,7 @@ def _avg_pool_backward(n: int) -> dict[str, Refusal]:
     taken = call(reals(2, 3, *windows))
     return pairs(
         "shape",
+        "gradient does not fit",
         grad_last=(call(reals(2, 3, *windows[1:], 3)), taken),
         grad_last_below=(call(reals(2, 3, *windows[1:], 1)), taken),
         grad_first=(call(reals(2, 3, 3, *windows[1:])), taken),
@@ -170,6 +180,7 @@ def _adaptive_backward(n: int) -> dict[str, Refusal]:
     sizes, taken = (5,) * n, Call(reals(2, 3, *(2,) * n), reals(2, 3, *(5,) * n))
     return pairs(
         "shape",
+        "gradient does not fit",
         grad_channels=(Call(reals(2, 2, *(2,) * n), reals(2, 3, *sizes)), taken),
         grad_batch=(Call(reals(1, 3, *(2,) * n), reals(2, 3, *sizes)), taken),
         grad_rank=(Call(reals(3, *(2,) * n), reals(2, 3, *sizes)), taken),
@@ -225,11 +236,16 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     | per_dim(_unfold, "kernel_size", 2, 1)
     | pairs(
         "shape",
+        "wrong input",
         rank_below=(_unfold(reals(4, 5)), _unfold(reals(3, 4, 5))),
         rank_above=(_unfold(reals(1, 2, 3, 4, 5)), _unfold()),
         no_rows=(_unfold(reals(2, 3, 0, 5)), _unfold(reals(0, 3, 4, 5))),
         no_columns=(_unfold(reals(2, 3, 4, 0), padding=2), _unfold(reals(2, 3, 4, 1), padding=2)),
         no_channels=(_unfold(reals(2, 0, 4, 5)), _unfold(reals(0, 1, 4, 5))),
+    )
+    | pairs(
+        "shape",
+        "no window fits",
         kernel_above_first=(_unfold(kernel_size=(5, 1)), _unfold(kernel_size=(4, 1))),
         kernel_above_last=(_unfold(kernel_size=(1, 6)), _unfold(kernel_size=(1, 5))),
         kernel_above_padded=(_unfold(kernel_size=7, padding=1), _unfold(kernel_size=6, padding=1)),
@@ -239,21 +255,38 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     "fold": _columns(lambda **given: _fold(reals(1, 1, 1), (1, 1), 1, **given))
     | pairs(
         "shape",
+        "wrong input",
         rank_below=(_fold(reals(4)), _fold(reals(4, 9))),
         rank_above=(_fold(reals(1, 1, 4, 9)), _fold(reals(1, 4, 9))),
         no_rows=(_fold(reals(1, 0, 9)), _fold(reals(1, 2, 9))),
         no_windows=(_fold(reals(1, 4, 0)), _fold(reals(0, 4, 9))),
         rows_above=(_fold(reals(1, 5, 9)), _fold(reals(1, 4, 9))),
         rows_below=(_fold(reals(1, 3, 9)), _fold(reals(1, 2, 9))),
+    )
+    | pairs(
+        "shape",
+        "wrong number of windows",
         windows_above=(_fold(reals(1, 4, 10)), _fold(reals(1, 4, 9))),
         windows_below=(_fold(reals(1, 4, 8)), _fold(reals(1, 4, 9))),
         windows_of_output=(_fold(output_size=(3, 3)), _fold(reals(1, 4, 6), output_size=(3, 3))),
+    )
+    | pairs(
+        "shape",
+        "output_size",
         output_size_zero=(_fold(output_size=(0, 4)), _fold(reals(1, 4, 3), output_size=(1, 4))),
         output_size_last_zero=(_fold(output_size=(3, 0)), _fold(reals(1, 4, 3), output_size=(3, 2))),
         output_size_of_three=(_fold(output_size=(3, 4, 1)), _fold(output_size=(3, 4))),
+    )
+    | pairs(
+        "shape",
+        "kernel_size",
         kernel_zero=(_fold(kernel_size=(0, 2)), _fold(kernel_size=(1, 2))),
         kernel_last_zero=(_fold(kernel_size=(1, 0)), _fold(kernel_size=(1, 2))),
         kernel_of_three=(_fold(kernel_size=(1, 2, 1)), _fold(kernel_size=(1, 2))),
+    )
+    | pairs(
+        "shape",
+        "no window fits",
         kernel_above_first=(
             _fold(reals(1, 4, 4), (3, 4), (4, 1)),
             _fold(reals(1, 3, 4), (3, 4), (3, 1)),
