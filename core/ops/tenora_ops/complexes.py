@@ -40,7 +40,9 @@ def _need_pair(op_name: str, *dtypes: Any) -> None:
     """Refuses dtypes of parts that no complex dtype has, or that differ."""
     if dtypes[0] not in (_engine.float32, _engine.float64) or len(set(dtypes)) > 1:
         got = " and ".join(map(str, dtypes))
-        raise refuse(op_name, "dtype", got, "float32 or float64, the same for all", "Cast with .to(...).")
+        raise refuse(
+            op_name, "dtype", got, "float32 or float64, the same for all", "Cast with .to(...).", "dtype"
+        )
 
 
 def _pair_dtype(op_name: str) -> Any:

@@ -185,7 +185,12 @@ def _floating(name: str, x: Any, complex: bool) -> Any:
         dtype = _engine.default_dtype()
     if dtype.itemsize == 2:
         raise refuse(
-            name, "dtype", dtype, "float32, float64, complex64 or complex128", "Convert it with .to(...)."
+            name,
+            "dtype",
+            dtype,
+            "float32, float64, complex64 or complex128",
+            "Convert it with .to(...).",
+            "dtype",
         )
     wanted = _complex_dtype(dtype) if complex else dtype
     return x if x.dtype == wanted else ops.to(x, wanted)
@@ -193,7 +198,7 @@ def _floating(name: str, x: Any, complex: bool) -> Any:
 
 def _real(name: str, x: Any) -> Any:
     if x.dtype.is_complex:
-        raise refuse(name, "dtype", x.dtype, "real numbers", "Use the transform of complex numbers.")
+        raise refuse(name, "dtype", x.dtype, "real numbers", "Use the transform of complex numbers.", "dtype")
     return _floating(name, x, False)
 
 

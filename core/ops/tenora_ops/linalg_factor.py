@@ -255,7 +255,12 @@ def _unpacked_of(lu: Any, pivots: Any, data: bool, order: bool) -> tuple[Any, An
     check_matrix("lu_unpack", lu.shape)
     if pivots.dtype != _engine.int32:
         raise refuse(
-            "lu_unpack", "dtype of LU_pivots", pivots.dtype, "int32", "Give what linalg.lu_factor gives."
+            "lu_unpack",
+            "dtype of LU_pivots",
+            pivots.dtype,
+            "int32",
+            "Give what linalg.lu_factor gives.",
+            "dtype",
         )
     wanted = (*lu.shape[:-2], min(lu.shape[-2:]))
     if tuple(pivots.shape) != wanted:

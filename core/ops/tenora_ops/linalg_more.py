@@ -310,7 +310,9 @@ def _batched_vander(x: Any, N: int | None) -> Any:
     if count <= 1:
         raise refuse("linalg.vander", "N", count, "more than 1", "Check N.")
     if x.dtype == _engine.bool:
-        raise refuse("linalg.vander", "dtype of x", x.dtype, "numbers", "Cast it with .to(tenora.int64).")
+        raise refuse(
+            "linalg.vander", "dtype of x", x.dtype, "numbers", "Cast it with .to(tenora.int64).", "dtype"
+        )
     return _vander("linalg.vander", x, count, increasing=True)
 
 

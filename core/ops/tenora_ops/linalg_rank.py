@@ -59,7 +59,9 @@ def _need_tolerances(op_name: str, **given: Any) -> None:
                 f"[{op_name}] {name} is wrong: got complex, expected a real number. Pass its real part."
             )
         if isinstance(value, Tensor) and value.dtype.is_complex:
-            raise refuse(op_name, f"{name} is wrong", value.dtype, "real numbers", "Pass its real part.")
+            raise refuse(
+                op_name, f"{name} is wrong", value.dtype, "real numbers", "Pass its real part.", "dtype"
+            )
 
 
 def _need_no_history(op_name: str, **given: Any) -> None:

@@ -26,18 +26,23 @@ PARTS = Family("linalg", "", "", "", lambda draw: squares(draw), PRECISE, tolera
 Operands = tuple[Any, ...]
 
 
-def refuse(op: str, what: str, got: object, expected: str, advice: str) -> errors.OperationError:
+def refuse(
+    op: str, what: str, got: object, expected: str, advice: str, code: str = "shape"
+) -> errors.OperationError:
     """The error for an operand that does not fit."""
-    return errors.OperationError(
-        f"[{op}] {what}: got {got}, expected {expected}. {advice}", code="shape", op=op
-    )
+    return errors.OperationError(f"[{op}] {what}: got {got}, expected {expected}. {advice}", code=code, op=op)
 
 
 def check_dtype(op: str, dtype: Any) -> None:
     """Refuses what is neither float32, float64, complex64 nor complex128."""
     if not (dtype.is_floating_point or dtype.is_complex) or dtype.itemsize == 2:
         raise refuse(
-            op, "dtype", dtype, "float32, float64, complex64 or complex128", "Convert it with .to(...)."
+            op,
+            "dtype",
+            dtype,
+            "float32, float64, complex64 or complex128",
+            "Convert it with .to(...).",
+            "dtype",
         )
 
 
@@ -58,7 +63,12 @@ def same_dtypes(op: str, results: str) -> Callable[[Operands, Operands], Any]:
         for _, other in operands[1:]:
             if other != dtype:
                 raise refuse(
-                    op, "operands of different dtypes", f"{dtype} and {other}", "one dtype", "Cast one."
+                    op,
+                    "operands of different dtypes",
+                    f"{dtype} and {other}",
+                    "one dtype",
+                    "Cast one.",
+                    "dtype",
                 )
         given = {"v": dtype, "r": real_dtype(dtype), "i": _engine.int32}
         found = tuple(given[letter] for letter in results)

@@ -15,7 +15,7 @@ _PLANE = reals(3, 4, dtype="complex64")
 def _along(real: bool, half: bool) -> dict[str, Refusal]:
     """What transforms along one dim refuse. `real`: complex operands too; `half`: the operand is half a spectrum."""
     found = {
-        "a_half_type": refusal("shape", Call(_HALF), Call(_SIGNAL)),
+        "a_half_type": refusal("dtype", Call(_HALF), Call(_SIGNAL)),
         "dim_above": refusal("index", Call(_IMAGE, None, 2), Call(_IMAGE, None, 1)),
         "dim_below": refusal("index", Call(_IMAGE, None, -3), Call(_IMAGE, None, -2)),
         "a_dim_of_a_number": refusal("index", Call(reals()), Call(reals(2))),
@@ -25,7 +25,7 @@ def _along(real: bool, half: bool) -> dict[str, Refusal]:
         "an_unknown_norm": refusal("runtime", Call(_SIGNAL, norm="unit"), Call(_SIGNAL, norm="ortho")),
     }
     if real:
-        found["complex_numbers"] = refusal("shape", Call(_COMPLEX), Call(_SIGNAL))
+        found["complex_numbers"] = refusal("dtype", Call(_COMPLEX), Call(_SIGNAL))
     if half:
         found["half_a_spectrum_of_one_point"] = refusal("shape", Call(reals(1)), Call(reals(2)))
     return found
@@ -34,7 +34,7 @@ def _along(real: bool, half: bool) -> dict[str, Refusal]:
 def _over(real: bool, half: bool, two: bool) -> dict[str, Refusal]:
     """What transforms over several dims refuse. `two`: dims that are not told are the last two."""
     found = {
-        "a_half_type": refusal("shape", Call(_IMAGE.astype("float16")), Call(_IMAGE)),
+        "a_half_type": refusal("dtype", Call(_IMAGE.astype("float16")), Call(_IMAGE)),
         "dim_above": refusal("index", Call(_IMAGE, None, [0, 2]), Call(_IMAGE, None, [0, 1])),
         "dim_below": refusal("index", Call(_IMAGE, None, [-3, 1]), Call(_IMAGE, None, [-2, 1])),
         "a_dim_twice": refusal("shape", Call(_IMAGE, None, [1, -1]), Call(_IMAGE, None, [0, -1])),
@@ -48,7 +48,7 @@ def _over(real: bool, half: bool, two: bool) -> dict[str, Refusal]:
             "shape", Call(_SIGNAL, [1, 4]), Call(_IMAGE, [1, 4])
         )
     if real:
-        found["complex_numbers"] = refusal("shape", Call(_PLANE), Call(_IMAGE))
+        found["complex_numbers"] = refusal("dtype", Call(_PLANE), Call(_IMAGE))
     if real or half:
         found["no_dims"] = refusal("shape", Call(_IMAGE, None, []), Call(_IMAGE, None, [1]))
     if half:

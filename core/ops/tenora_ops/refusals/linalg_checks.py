@@ -30,7 +30,7 @@ _INFINITE = np.array([[1, 0], [0, math.inf]], "float32")
 
 
 def _of_matrices(
-    *before: Any, sound: Any = _WIDE, square: bool = False, half: str = "shape"
+    *before: Any, sound: Any = _WIDE, square: bool = False, half: str = "dtype"
 ) -> dict[str, Refusal]:
     """What all say that take a stack of matrices, square ones, of the precise dtypes; `half`: the code, or none."""
     taken = _SQUARE if square else sound
@@ -52,7 +52,7 @@ _POWERS = {
 }
 _EXPONENTIALS = {
     **_of_matrices(square=True, half=""),
-    "whole_numbers": refusal("shape", Call(_WHOLE), Call(_SQUARE)),
+    "whole_numbers": refusal("dtype", Call(_WHOLE), Call(_SQUARE)),
 }
 _VANDERS = {
     "a_count_below_zero": refusal("shape", Call(_ROW, -1), Call(_ROW, 0)),
@@ -112,8 +112,8 @@ _SOLVES = {
     "vectors_from_the_right": refusal(
         "shape", Call(_STACK, reals(3, 2), left=False), Call(_STACK, reals(3, 2), left=True)
     ),
-    "a_half_type": refusal("shape", Call(_HALF, _HALF), Call(_SQUARE, _SQUARE)),
-    "dtypes_apart": refusal("shape", Call(_SQUARE, _WIDE.astype("float64")), Call(_SQUARE, _WIDE)),
+    "a_half_type": refusal("dtype", Call(_HALF, _HALF), Call(_SQUARE, _SQUARE)),
+    "dtypes_apart": refusal("dtype", Call(_SQUARE, _WIDE.astype("float64")), Call(_SQUARE, _WIDE)),
 }
 _TRIANGLES = {
     "a_vector": refusal("shape", Call(_VECTOR, _SQUARE, upper=True), Call(_SQUARE, _SQUARE, upper=True)),
@@ -141,7 +141,7 @@ _LU_SOLVES = {
 }
 _UNPACKED = {
     "a_vector": refusal("shape", Call(_VECTOR, _PIVOTS), Call(_SQUARE, _PIVOTS)),
-    "pivots_of_int64": refusal("shape", Call(_SQUARE, _PIVOTS.astype("int64")), Call(_SQUARE, _PIVOTS)),
+    "pivots_of_int64": refusal("dtype", Call(_SQUARE, _PIVOTS.astype("int64")), Call(_SQUARE, _PIVOTS)),
     "pivots_as_many_as_columns": refusal("shape", Call(_WIDE, np.ones(3, "int32")), Call(_WIDE, _PIVOTS)),
     "pivots_of_no_stack": refusal(
         "shape", Call(_regular(1, 2, 2), _PIVOTS), Call(_regular(1, 2, 2), np.ones((1, 2), "int32"))
@@ -178,7 +178,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         "one_column": refusal("shape", Call(_ROW, N=1), Call(_ROW, N=2)),
         "one_element": refusal("shape", Call(reals(2, 1)), Call(reals(1, 2))),
         "a_number": refusal("shape", Call(reals()), Call(reals(), N=2)),
-        "bool": refusal("shape", Call(_ROW > 0.5), Call(_ROW)),
+        "bool": refusal("dtype", Call(_ROW > 0.5), Call(_ROW)),
         "too_many_columns": refusal("shape", Call(reals(0), N=2**31 + 1), Call(reals(0), N=2)),
     },
     "vander": _VANDERS,
@@ -271,7 +271,10 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         **_of_matrices(square=True),
         "an_unknown_triangle": refusal("shape", Call(_SQUARE, "R"), Call(_SQUARE, "l")),
     },
-    "linalg_eig": _of_matrices(square=True),
+    "linalg_eig": {
+        **_of_matrices(square=True),
+        "infinite": refusal("linalg", Call(_INFINITE), Call(_SQUARE)),
+    },
     "linalg_eigvals": _of_matrices(square=True),
     "linalg_svd": {**_of_matrices(), "infinite": refusal("linalg", Call(_INFINITE), Call(_SQUARE))},
     "linalg_svdvals": _of_matrices(),
@@ -313,12 +316,12 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         "columns_beyond_rows_of_a_hermitian": refusal(
             "shape", Call(_WIDE, rtol=reals(), hermitian=True), Call(_WIDE, rtol=reals())
         ),
-        "a_half_type": refusal("shape", Call(_HALF, rtol=reals()), Call(_SQUARE, rtol=reals())),
+        "a_half_type": refusal("dtype", Call(_HALF, rtol=reals()), Call(_SQUARE, rtol=reals())),
         "a_complex_tolerance": refusal(
-            "shape", Call(_WIDE, rtol=reals(dtype="complex64")), Call(_WIDE, rtol=reals())
+            "dtype", Call(_WIDE, rtol=reals(dtype="complex64")), Call(_WIDE, rtol=reals())
         ),
         "a_complex_absolute_tolerance": refusal(
-            "shape", Call(_WIDE, atol=reals(dtype="complex64")), Call(_WIDE, atol=reals())
+            "dtype", Call(_WIDE, atol=reals(dtype="complex64")), Call(_WIDE, atol=reals())
         ),
         "a_complex_number_as_tolerance": refusal("type", Call(_WIDE, rtol=1j), Call(_WIDE, rtol=reals())),
         "tolerances_that_do_not_fit": refusal(
@@ -328,21 +331,21 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     "linalg_matrix_rank_by": {
         "a_vector": refusal("shape", Call(_VECTOR, rtol=reals()), Call(_WIDE, rtol=reals())),
         "a_complex_tolerance": refusal(
-            "shape", Call(_WIDE, rtol=reals(dtype="complex64")), Call(_WIDE, rtol=reals())
+            "dtype", Call(_WIDE, rtol=reals(dtype="complex64")), Call(_WIDE, rtol=reals())
         ),
         "a_complex_absolute_tolerance": refusal(
-            "shape", Call(_WIDE, atol=reals(dtype="complex64")), Call(_WIDE, atol=reals())
+            "dtype", Call(_WIDE, atol=reals(dtype="complex64")), Call(_WIDE, atol=reals())
         ),
     },
     "linalg_lstsq": {
         "a_vector": refusal("shape", Call(_VECTOR, _VECTOR), Call(_TALL, reals(3))),
-        "a_half_type": refusal("shape", Call(_HALF, _HALF), Call(_SQUARE, _SQUARE)),
+        "a_half_type": refusal("dtype", Call(_HALF, _HALF), Call(_SQUARE, _SQUARE)),
         "an_unknown_driver": refusal(
             "runtime", Call(_TALL, _ROW, driver="svd"), Call(_TALL, _ROW, driver="gels")
         ),
     },
     "linalg_vector_norm": {
-        "whole_numbers": refusal("shape", Call(wholes(3)), Call(reals(3, dtype="float16"))),
+        "whole_numbers": refusal("dtype", Call(wholes(3)), Call(reals(3, dtype="float16"))),
         "largest_of_nothing": refusal("shape", Call(reals(0), math.inf), Call(reals(1), math.inf)),
         "a_negative_order_of_nothing": refusal("shape", Call(reals(0), -1.0), Call(reals(0), 0.0)),
         "largest_along_nothing": refusal(
@@ -359,12 +362,12 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         "a_dim_twice": refusal("shape", Call(_WIDE, 1.0, [0, -2]), Call(_WIDE, 1.0, [0, -1])),
         "an_unknown_order": refusal("runtime", Call(_WIDE, 3.0), Call(_WIDE, 2.0)),
         "an_unknown_negative_order": refusal("runtime", Call(_WIDE, -3.0), Call(_WIDE, -2.0)),
-        "order_of_a_half_type": refusal("shape", Call(_HALF, 2.0), Call(_SQUARE, 2.0)),
-        "whole_numbers": refusal("shape", Call(_WHOLE, 1.0), Call(_SQUARE, 1.0)),
+        "order_of_a_half_type": refusal("dtype", Call(_HALF, 2.0), Call(_SQUARE, 2.0)),
+        "whole_numbers": refusal("dtype", Call(_WHOLE, 1.0), Call(_SQUARE, 1.0)),
     },
     "linalg_matrix_norm_str": {
         "an_unknown_order": refusal("runtime", Call(_WIDE, "frobenius"), Call(_WIDE, "fro")),
-        "order_of_a_half_type": refusal("shape", Call(_HALF, "nuc"), Call(_SQUARE, "nuc")),
+        "order_of_a_half_type": refusal("dtype", Call(_HALF, "nuc"), Call(_SQUARE, "nuc")),
     },
     "linalg_norm": {
         "three_dims": refusal("shape", Call(_STACK, None, [0, 1, 2]), Call(_STACK, None, [0, 1])),

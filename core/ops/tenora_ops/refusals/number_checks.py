@@ -25,10 +25,10 @@ _POLYNOMIALS = {
 }
 _PARTS = {
     "a_half_type": refusal(
-        "shape", Call(reals(3, dtype="bfloat16"), reals(3, dtype="bfloat16")), Call(_X, _X)
+        "dtype", Call(reals(3, dtype="bfloat16"), reals(3, dtype="bfloat16")), Call(_X, _X)
     ),
-    "whole_numbers": refusal("shape", Call(_WHOLE, _WHOLE), Call(_DOUBLE, _DOUBLE)),
-    "dtypes_apart": refusal("shape", Call(_X, _DOUBLE), Call(_X, _X)),
+    "whole_numbers": refusal("dtype", Call(_WHOLE, _WHOLE), Call(_DOUBLE, _DOUBLE)),
+    "dtypes_apart": refusal("dtype", Call(_X, _DOUBLE), Call(_X, _X)),
 }
 _SAMPLES = reals(3, 4)
 _GRADIENTS = {
