@@ -15,6 +15,7 @@ from tenora_conformance.checks import (
     faults,
     gradients,
     hostile,
+    injected,
     inplace,
     interop,
     loading,
@@ -38,6 +39,6 @@ from tenora_conformance.model import Check
 _MODULES = (
     *(loading, memory, values, hostile, errors, refusals, devices, inplace, out, views, random),
     *(relations, pivots, property, claims, gradients, device_gradients, training),
-    *(capabilities, streams, pinned, allocator, interop, threads, processes, faults),
+    *(capabilities, streams, pinned, allocator, interop, threads, processes, faults, injected),
 )
 CHECKS: dict[str, Check] = {module.CHECK.name: module.CHECK for module in _MODULES}

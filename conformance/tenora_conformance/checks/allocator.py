@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,6 +24,9 @@ STEPS, MOST, LARGEST = 1500, 48 * MIB, 3 * MIB
 #: Bytes held for each byte that lives, and beside that: a segment of each kind that an allocator may keep open.
 SHARE, OPEN = 2, 64 * MIB
 IMPOSSIBLE = 1 << 60
+#: What an error tells of free memory.
+FREE = re.compile(r"at most ([\d.]+) (\w+) \(what the device reports free\)")
+UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 #: Bytes of what three tensors are made of beside their elements, which lie on the host.
 PARTS = 4096
 
@@ -226,6 +230,7 @@ def _recovery(subject: Subject, dtype: str, outcome: Outcome) -> None:
                 raise Failed(
                     f"a request of {IMPOSSIBLE} bytes: got {str(error)!r}, expected number and device in it"
                 ) from error
+            _tells_of_free(str(error), 3 * MIB)
         else:
             raise Failed(f"a request of {IMPOSSIBLE} bytes: got a tensor, expected OutOfMemoryError")
         after = books.now()
@@ -234,6 +239,15 @@ def _recovery(subject: Subject, dtype: str, outcome: Outcome) -> None:
         books.empty(3 * MIB)
     for number, x in enumerate(kept):
         expect(x, number, "a tensor that lived while memory ran out")
+
+
+def _tells_of_free(text: str, least: int) -> None:
+    """A device that reports what is free counts in what was given back to it just before it was asked."""
+    told = FREE.search(text)
+    if told and float(told[1]) * 1024 ** UNITS.index(told[2]) < least:
+        raise Failed(
+            f"free memory that the device reports: got {told[0]!r}, expected {least} bytes that it was given back"
+        )
 
 
 def needs(case: Case, subject: Subject) -> str:

@@ -117,7 +117,7 @@ def _manifest(subject: Subject, dtype: str, outcome: Outcome) -> None:
 
 def _capabilities(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """What the manifest calls a capability is a word that means something."""
-    known = {"ring0", "fused", "streams", "pinned_memory", "events", "own_pool"}
+    known = {"ring0", "fused", "streams", "pinned_memory", "events", "own_pool", "faults"}
     unknown = sorted(subject.capabilities - known)
     if unknown:
         raise Failed(
