@@ -12,6 +12,7 @@ from scipy import stats
 from tenora_conformance.checks import random
 from tenora_conformance.judge.laws import judge_law
 from tenora_conformance.model import Failed
+from tenora_ops import sampling as formulas
 from tenora_reference import random as kernels
 
 
@@ -52,6 +53,14 @@ def test_planted(id: str, defect: Any, words: str, monkeypatch: pytest.MonkeyPat
     planted.passes("random", id)
     planted.plant(monkeypatch, kernels.random_bits, defect)
     planted.fails("random", id, words)
+
+
+def test_a_parameter_without_derivative_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is passed over because the parameter before it needs none."""
+    planted.passes("random", "@random/float32/-/normal:level")
+    level = formulas.level
+    monkeypatch.setattr(formulas, "level", lambda drawn, first, *others: level(drawn, first))
+    planted.fails("random", "@random/float32/-/normal:level", "gradient of normal by parameter 1: got None")
 
 
 def test_every_drawing_record_is_asked() -> None:

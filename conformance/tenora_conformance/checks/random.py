@@ -3,7 +3,8 @@
 - `drawn`: what a seed gives is bit-identical to the oracle's where the record says exact (bits, uniform numbers,
   whole numbers, permutations), and within its class where stated formulas follow (normal, exponential, ...).
 - `again`: the same seed gives the same numbers a second time, and others from a later offset on.
-- `@random`: thousands of words, at offsets that carry into the counter's second word; laws, with fixed seeds.
+- `@random`: thousands of words, at offsets that carry into the counter's second word; laws, with fixed seeds; numbers
+  drawn by a tensor of parameters have derivative 0 by each of them.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def scripts() -> Iterator[Case]:
         yield Case(SCRIPTS, "uint32", "-", f"{number}:words", Level.L2, "random")
     for name, (dtype, *_) in LAWS.items():
         yield Case(SCRIPTS, dtype, "-", f"{name}:law", Level.L2, "random")
+    for name in LEVEL:
+        yield Case(SCRIPTS, "float32", "-", f"{name}:level", Level.L3, "random")
 
 
 def cases_of(name: str) -> tuple[Case, ...]:
@@ -64,7 +67,7 @@ def cases_of(name: str) -> tuple[Case, ...]:
 
 
 def run(case: Case, subject: Subject) -> Outcome:
-    """One draw, one repetition, many words, or one law."""
+    """One draw, one repetition, many words, one law, or the derivatives of one."""
     outcome = Outcome()
     kind = case.sample.partition(":")[2]
     with judged_by(subject):
@@ -72,6 +75,8 @@ def run(case: Case, subject: Subject) -> Outcome:
             _words(*PLENTY[int(case.number)], subject, outcome)
         elif kind == "law":
             _law(case.number, subject, outcome)
+        elif kind == "level":
+            _level(case.number, subject, outcome)
         else:
             record, sample = tenora_ops.record(case.op), samples_of(case.op, case.dtype)[int(case.number)]
             with asking(record, sample):
@@ -226,6 +231,29 @@ def _law(name: str, subject: Subject, outcome: Outcome) -> None:
     with watch(subject, outcome):
         got = draw(subject, tenora.Generator().manual_seed(12))
     outcome.worst = judge_law(fetched(got).astype(np.float64).ravel(), law, discrete)
+
+
+#: What draws by tensors of parameters, and a value of each.
+LEVEL: dict[str, tuple[Callable[..., Any], tuple[float, ...]]] = {
+    "bernoulli": (tenora.bernoulli, (0.25,)),
+    "normal": (tenora.normal, (1.0, 2.0)),
+    "poisson": (tenora.poisson, (4.0,)),
+    "binomial": (tenora.binomial, (10.0, 0.25)),
+}
+
+
+def _level(name: str, subject: Subject, outcome: Outcome) -> None:
+    """One parameter after the other is asked for its gradient, alone: it has one, of zeros."""
+    draw, values = LEVEL[name]
+    for asked in range(len(values)):
+        given = [tenora.full((5,), value, device=subject.device) for value in values]
+        given[asked].requires_grad_(True)
+        with watch(subject, outcome):
+            drawn = draw(*given, generator=tenora.Generator().manual_seed(3))
+            if drawn.requires_grad:
+                drawn.sum().backward()
+        if given[asked].grad is None or fetched(given[asked].grad).any():
+            raise Failed(f"gradient of {name} by parameter {asked}: got {given[asked].grad}, expected zeros")
 
 
 CHECK = Check("random", run, cases_of, scripts, lowest=Level.L1)

@@ -68,8 +68,8 @@ def _cropped(input: Any, dim: int, before: int, after: int) -> Any:
 def _pad_by(input: Any, pad: Any, mode: str) -> Any:
     _check_amounts(mode, pad, input)
     input = ops.straight(input)
-    for i in range(len(pad) // 2):
-        dim, before, after = input.ndim - 1 - i, pad[2 * i], pad[2 * i + 1]
+    for i, (before, after) in enumerate(zip(pad[::2], pad[1::2], strict=True)):
+        dim = input.ndim - 1 - i
         _check_dim(mode, before, after, input.shape[dim])
         if mode == "circular" or max(before, after) <= 0:  # the others look at elements that are cropped
             input = _cropped(input, dim, before, after)

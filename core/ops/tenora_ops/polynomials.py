@@ -14,7 +14,7 @@ from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_real
 from tenora_ops.formula import is_number, ops
-from tenora_ops.lazy import special
+from tenora_ops.lazy import np, special
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
 from tenora_ops.samples import FEW_PAIRS, Domain, Draw, Sample, sample
@@ -42,7 +42,8 @@ def degrees(draw: Draw) -> Iterable[Sample]:
         return draw.rng.integers(0, 6, shape).astype(draw.array().dtype)
 
     found = [sample(draw.array(*a), whole(*b)) for a, b in FEW_PAIRS]
-    return [*found, sample(draw.array(5), 3), sample(0.5, whole(5))]
+    cut = np.array([-2.5, -1.0, -0.5, 0.5, 1.75, 3.5]).astype(draw.array().dtype)  # towards 0
+    return [*found, sample(draw.array(5), 3), sample(0.5, whole(5)), sample(draw.array(6), cut)]
 
 
 def _walked(name: str, x: Any, n: Any, first: Callable[[Any], Any], step: Step) -> Any:
@@ -85,7 +86,7 @@ def _polynomial(
         function=lambda input, n: _walked(name, input, n, first, step),
         differentiable=False,
         edges="none",
-        oracle=each(oracle),
+        oracle=each(lambda x, n: oracle(x, int(n)) if n > -1 else 0.0),
         doc=doc,
         example=f"tenora.special.{name}(tenora.tensor([0.25, 0.5]), 3)",
         public=f"special.{name}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import cmath
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from tenora_ops.families import COMPOSITE
@@ -38,6 +38,15 @@ INDEX = Family(
 )
 STATISTIC = Family("reduce", "float_real", "moments", "plain", reductions, REALS, tolerance="statistics")
 SCAN = Family("scan", "sum", "scan", "scan", one_dim, ALL, tolerance="reduction")
+
+
+def named_reductions(draw: Draw) -> Iterable[Sample]:
+    """Those of a sum, and of no dims, which leaves every element by itself."""
+    return [*reductions(draw), sample(draw.array(3, 4), ()), sample(draw.array(3, 4), (), True)]
+
+
+def _named(of_all: Callable[[list[bool]], bool], holds: Any, dim: Any, keepdim: bool) -> Any:
+    return holds if dim == () else reduced(lambda row: of_all(row.tolist()), holds, dim, keepdim)
 
 
 def with_dtype(draw: Draw) -> Iterable[Sample]:
@@ -376,9 +385,8 @@ any = op(
     shape="reduce_named",
     domain=Domain(-1.0, 1.0),
     tolerance="exact",
-    oracle=lambda x, dim=None, keepdim=False: reduced(
-        lambda row: builtins.any(row.tolist()), x != 0, dim, keepdim
-    ),
+    samples=named_reductions,
+    oracle=lambda x, dim=None, keepdim=False: _named(builtins.any, x != 0, dim, keepdim),
     doc="True where some element is not zero.",
     example="tenora.any(tenora.tensor([0, 2]))",
     method=True,
@@ -391,9 +399,8 @@ all = op(
     shape="reduce_named",
     domain=Domain(-1.0, 1.0),
     tolerance="exact",
-    oracle=lambda x, dim=None, keepdim=False: reduced(
-        lambda row: builtins.all(row.tolist()), x != 0, dim, keepdim
-    ),
+    samples=named_reductions,
+    oracle=lambda x, dim=None, keepdim=False: _named(builtins.all, x != 0, dim, keepdim),
     doc="True where no element is zero.",
     example="tenora.all(tenora.tensor([1, 2]))",
     method=True,
