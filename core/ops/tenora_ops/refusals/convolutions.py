@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tenora_ops.refusals import Call, Refusal, reals, refusal
+from tenora_ops.refusals import Call, Refusal, reals
 from tenora_ops.refusals.makers import pairs, per_dim
 
 _HUGE = 2**62
@@ -117,6 +117,7 @@ def _forward(n: int) -> dict[str, Refusal]:
             "shape",
             outputs_undivided=(call(w=reals(3, 3, *ones)), call(w=reals(2, 3, *ones))),
             outputs_missing=(call(w=reals(0, 3, *ones)), call(w=reals(2, 3, *ones))),
+            output_missing=(call(w=reals(0, 6, *ones), groups=1), call(w=reals(1, 6, *ones), groups=1)),
             channels_of_one_group=(
                 call(reals(1, 5, *sizes), reals(4, 3, *ones)),
                 call(reals(1, 3, *sizes), reals(4, 3, *ones), groups=1),
@@ -246,12 +247,15 @@ def _gradients_of_input(n: int) -> dict[str, Refusal]:
         grad = reals(2, 4, *windows) if grad is None else grad
         return Call(grad, reals(4, 3, *(2,) * n), size, 1, 0, 1, groups)
 
-    return _gradients(call, n) | pairs(
-        "shape",
-        channels_above=(call(size=(2, 7, *size[2:])), call()),
-        size_below_zero=(call(size=(-2, *size[1:])), call()),
-        rank_below=(call(size=size[2:]), call()),
-        groups_of_four=(call(groups=4), call()),
+    return (
+        _gradients(call, n)
+        | pairs(
+            "shape",
+            channels_above=(call(size=(2, 7, *size[2:])), call()),
+            rank_below=(call(size=size[2:]), call()),
+            groups_of_four=(call(groups=4), call()),
+        )
+        | pairs("shape", "negative dimension", size_below_zero=(call(size=(-2, *size[1:])), call()))
     )
 
 
@@ -263,16 +267,19 @@ def _gradients_of_weight(n: int) -> dict[str, Refusal]:
         grad = reals(2, 4, *windows) if grad is None else grad
         return Call(grad, reals(2, 6, *(5,) * n), size, 1, 0, 1, groups)
 
-    return _gradients(call, n) | pairs(
-        "shape",
-        channels_above=(call(size=(4, 4, *size[2:])), call()),
-        size_below_zero=(call(size=(-4, *size[1:])), call()),
-        rank_below=(call(size=size[1:]), call()),
-        outputs_undivided=(call(reals(2, 3, *windows), size=(3, *size[1:])), call()),
-        kernel_above=(
-            call(size=(4, 3, *size[3:], 6)),
-            call(reals(2, 4, *windows[1:], 1), size=(4, 3, *size[3:], 5)),
-        ),
+    return (
+        _gradients(call, n)
+        | pairs(
+            "shape",
+            channels_above=(call(size=(4, 4, *size[2:])), call()),
+            rank_below=(call(size=size[1:]), call()),
+            outputs_undivided=(call(reals(2, 3, *windows), size=(3, *size[1:])), call()),
+            kernel_above=(
+                call(size=(4, 3, *size[3:], 6)),
+                call(reals(2, 4, *windows[1:], 1), size=(4, 3, *size[3:], 5)),
+            ),
+        )
+        | pairs("shape", "negative dimension", size_below_zero=(call(size=(-4, *size[1:])), call()))
     )
 
 
@@ -303,13 +310,14 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     "conv2d_padding": _named(2),
     "conv3d_padding": _named(3),
     "conv_transpose1d": _backward(1)
-    | {
-        "too_many_elements": refusal(
-            "shape",
+    | pairs(
+        "shape",
+        "a size overflows 64 bits",
+        too_many_elements=(
             _transposed(1)(reals(1, 4, 3), stride=_HUGE),
             _transposed(1)(reals(1, 4, 1), stride=_HUGE),
-        )
-    },
+        ),
+    ),
     "conv_transpose2d": _backward(2),
     "conv_transpose3d": _backward(3),
     "conv1d_input": _gradients_of_input(1),

@@ -87,7 +87,18 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         index_int16=(Call(_X, 0, of("int16", 1), _X), Call(_X, 0, of("int32", 1), _X)),
         src=(Call(_X, 0, _ONE, of("int64", 3)), Call(_X, 0, _ONE, _X)),
     ),
-    "index_select": _index("bool uint8 int8", lambda i: Call(_X, 0, i)),
+    "index_select": _index("int8", lambda i: Call(_X, 0, i))
+    | pairs(
+        "dtype",
+        "Use x[mask] for a mask",
+        index_bool=(Call(_X, 0, of("bool", 3)), Call(_X, 0, of("int32", 3))),
+        index_uint8=(Call(_X, 0, of("uint8", 3)), Call(_X, 0, of("int64", 3))),
+    )
+    | pairs(
+        "dtype",
+        "Cast it with .to(tenora.int64)",
+        index_float32=(Call(_X, 0, of("float32", 3)), Call(_X, 0, of("int64", 3))),
+    ),
     "index": pairs(
         "dtype",
         float32=(Call(_X, [of("float32", 1)]), Call(_X, [of("int64", 1)])),

@@ -64,6 +64,9 @@ def _choices(whole: Callable[..., Call]) -> dict[str, Refusal]:
         "shape",
         nothing=(whole(reals(0)), whole(reals(1))),
         nothing_in_rows=(whole(reals(2, 0)), whole(reals(2, 1))),
+    ) | pairs(
+        "shape",
+        "at least one element along the dimension",
         nothing_along_last=(whole(reals(2, 0), 1), whole(reals(2, 0), 0)),
         nothing_along_first=(whole(reals(0, 2), 0), whole(reals(0, 2), 1)),
         nothing_from_behind=(whole(reals(2, 0), -1), whole(reals(2, 0), -2)),
@@ -89,6 +92,9 @@ def _norms(call: Callable[..., Call]) -> dict[str, Refusal]:
         last_size_of_two=(call(_X, (3, 5)), call(_X, (3, 4))),
         first_size_of_two=(call(_X, (2, 4)), call(_X, (3, 4))),
         too_many=(call(_X, (1, 3, 4)), call(reals(1, 3, 4), (1, 3, 4))),
+    ) | pairs(
+        "shape",
+        "weight does not fit",
         weight_size=(call(_X, (4,), reals(3)), call(_X, (4,), reals(4))),
         weight_rank=(call(_X, (4,), reals(1, 4)), call(_X, (4,), reals(4))),
         weight_of_last=(call(_X, (3, 4), reals(4)), call(_X, (3, 4), reals(3, 4))),
@@ -202,6 +208,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     "layer_norm": _norms(_layer_norm)
     | pairs(
         "shape",
+        "bias does not fit",
         bias_size=(Call(_X, (4,), None, reals(3)), Call(_X, (4,), None, reals(4))),
         bias_beside_weight=(Call(_X, (4,), reals(4), reals(5)), Call(_X, (4,), reals(4), reals(4))),
         bias_rank=(Call(_X, (3, 4), reals(3, 4), reals(4)), Call(_X, (3, 4), reals(3, 4), reals(3, 4))),
@@ -214,7 +221,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     "random_bits": pairs(
         "shape",
         size_below_zero=(Call((-1,)), Call((0,))),
-        far_too_many_dims=(Call((1,) * 100 * _DEEP), Call((1,) * _DEEP)),
+        far_too_many_dims=(Call((1,) * 2**18), Call((1,) * _DEEP)),
     ),
     "iota": {"size_below_zero": refusal("shape", Call(0, 1, -1), Call(0, 1, 0))},
 }

@@ -47,6 +47,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         odd_stride=(Call(_window((3, 2), (3, 1))), Call(_window((3, 2), (4, 1)))),
         odd_first_stride=(Call(_window((2, 2, 2), (5, 2, 1))), Call(_window((2, 2, 2), (6, 2, 1)))),
         odd_second_stride=(Call(_window((2, 2, 2), (8, 3, 1))), Call(_window((2, 2, 2), (8, 4, 1)))),
+        odd_stride_of_two=(Call(_window((2, 2), (3, 1))), Call(_window((1, 2), (3, 1)))),
         parts_apart=(Call(_window((3, 2), (4, 2))), Call(_window((3, 2), (2, 1)))),
         parts_in_columns=(Call(_TURNED), Call(_window((3, 2), (2, 1)))),
     ),

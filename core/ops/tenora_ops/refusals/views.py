@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tenora_ops.refusals import Call, Refusal, reals, refusal
+from tenora_ops.refusals import Call, Refusal, reals
 from tenora_ops.refusals.makers import dims, of, pairs
 
 _X = reals(3, 4)
@@ -13,6 +13,7 @@ _NUMBER = reals()
 _DEEP = 64
 _DEEPEST = reals(*(1,) * _DEEP)
 _HUGE = 2**62
+_TOO_DEEP = f"got {_DEEP + 1}, expected at most {_DEEP}. Flatten some dimensions."
 
 
 def _sizes(call: Callable[..., Call]) -> dict[str, Refusal]:
@@ -21,16 +22,30 @@ def _sizes(call: Callable[..., Call]) -> dict[str, Refusal]:
         "shape",
         too_few=(call(_X, (4,)), call(_X, (3, 4))),
         none_at_all=(call(reals(1), ()), call(_NUMBER, ())),
-        last_size=(call(_X, (3, 5)), call(_X, (3, 4))),
-        first_size=(call(_X, (2, 4)), call(_X, (3, 4))),
         first_of_one=(call(reals(1, 4), (3, 3)), call(reals(1, 4), (3, 4))),
         none_of_three=(call(reals(3), (0,)), call(reals(1), (0,))),
         kept_before=(call(_X, (-1, 3, 4)), call(_X, (1, 3, 4))),
         kept_of_number=(call(_NUMBER, (-1,)), call(_NUMBER, (0,))),
-        below_zero=(call(reals(1, 4), (-2, 4)), call(reals(1, 4), (-1, 4))),
-        below_zero_before=(call(reals(4), (-2, 4)), call(reals(4), (0, 4))),
-        too_many_dims=(call(reals(1), (1,) * (_DEEP + 1)), call(reals(1), (1,) * _DEEP)),
         too_many_elements=(call(reals(1), (2**32, 2**31)), call(reals(1), (2**31, 2**31))),
+    ) | _named_sizes(call)
+
+
+def _named_sizes(call: Callable[..., Call]) -> dict[str, Refusal]:
+    """Those of which the error says why."""
+    return (
+        pairs("shape", "the existing size in dimension 1", last_size=(call(_X, (3, 5)), call(_X, (3, 4))))
+        | pairs("shape", "the existing size in dimension 0", first_size=(call(_X, (2, 4)), call(_X, (3, 4))))
+        | pairs(
+            "shape",
+            "a size of 0 or more in dimension 0",
+            below_zero=(call(reals(1, 4), (-2, 4)), call(reals(1, 4), (-1, 4))),
+            below_zero_before=(call(reals(4), (-2, 4)), call(reals(4), (0, 4))),
+        )
+        | pairs(
+            "shape",
+            _TOO_DEEP,
+            too_many_dims=(call(reals(1), (1,) * (_DEEP + 1)), call(reals(1), (1,) * _DEEP)),
+        )
     )
 
 
@@ -108,7 +123,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
     ),
     "unsqueeze": dims(lambda dim: Call(_X, dim), 3)
     | dims(lambda dim: Call(_NUMBER, dim), 1, "of_number_dim")
-    | {"too_many_dims": refusal("shape", Call(_DEEPEST, 0), Call(_DEEPEST[0], 0))},
+    | pairs("shape", _TOO_DEEP, too_many_dims=(Call(_DEEPEST, 0), Call(_DEEPEST[0], 0))),
     "select": _places(lambda x, dim: Call(x, dim, 0))
     | pairs(
         "index",
@@ -167,6 +182,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         too_few_strides=(Call(_X, (2, 2), (1,)), Call(_X, (2, 2), (1, 1))),
         too_many_strides=(Call(_X, (2,), (1, 1)), Call(_X, (2,), (1,))),
         size_below_zero=(Call(_X, (-1,), (1,)), Call(_X, (0,), (1,))),
+        too_many_dims=(Call(_X, (1,) * 2**18, (1,) * 2**18), Call(_X, (1,) * _DEEP, (1,) * _DEEP)),
         beyond_end_at_once=(Call(_X, (2, 2), (1, 11), 0), Call(_X, (2, 2), (1, 10), 0)),
         beyond_end_in_steps=(Call(_X, (3,), (6,), 0), Call(_X, (3,), (5,), 0)),
         begins_beyond_end=(Call(_X, (1,), (1,), 12), Call(_X, (1,), (1,), 11)),
@@ -207,7 +223,7 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         above=(_indexed(2, 3), _indexed(2, 2)),
         below=(_indexed(2, -4), _indexed(2, -3)),
     )
-    | {"too_many_dims": refusal("shape", Call(_X, (1,) * (_DEEP - 1)), Call(_X, (1,) * (_DEEP - 2)))},
+    | pairs("shape", _TOO_DEEP, too_many_dims=(Call(_X, (1,) * (_DEEP - 1)), Call(_X, (1,) * (_DEEP - 2)))),
     "unreduce": pairs(
         "shape",
         size=(Call(reals(4), _X, (1,), False), Call(reals(3), _X, (1,), False)),
@@ -227,12 +243,13 @@ REFUSED: dict[str, dict[str, Refusal]] = {
         of_number=(Call(_NUMBER, 0, 2, 1), Call(_NUMBER, 0, 1, 1)),
         step_zero=(Call(_X, 1, 2, 0), Call(_X, 1, 2, 1)),
         step_below_zero=(Call(_X, 1, 2, -1), Call(_X, 1, 2, 2)),
-        too_many_dims=(Call(_DEEPEST, 0, 1, 1), Call(_DEEPEST[0], 0, 1, 1)),
-    ),
+    )
+    | pairs("shape", _TOO_DEEP, too_many_dims=(Call(_DEEPEST, 0, 1, 1), Call(_DEEPEST[0], 0, 1, 1))),
     "imag": pairs("dtype", float64=(Call(of("float64", 3)), Call(of("complex128", 3)))),
     "view_as_real": pairs("dtype", float64=(Call(of("float64", 3)), Call(of("complex128", 3))))
     | pairs(
         "shape",
+        _TOO_DEEP,
         too_many_dims=(
             Call(_DEEPEST.astype("complex64")),
             Call(_DEEPEST[0].astype("complex64")),

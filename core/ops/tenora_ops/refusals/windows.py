@@ -164,7 +164,16 @@ def _adaptive(n: int, channels: bool) -> dict[str, Refusal]:
     def call(x: Any = None, output_size: Any = 2) -> Call:
         return Call(reals(2, 3, *(5,) * n) if x is None else x, output_size)
 
-    return _ranks(call, n, channels) | per_dim(call, "output_size", n, 0)
+    sizes = (5,) * n
+    none = pairs(
+        "shape",
+        no_channels_of_none=(call(reals(2, 0, *sizes[1:], 0)), call(reals(0, *sizes))),
+        no_channels_either=(
+            call(reals(2, 3, *sizes[1:], 0)),
+            call(reals(0, 3, *sizes) if channels else reals(2, 0, *sizes)),
+        ),
+    )
+    return _ranks(call, n, channels) | per_dim(call, "output_size", n, 0) | none
 
 
 def _adaptive_max_pool(n: int) -> dict[str, Refusal]:
