@@ -45,6 +45,7 @@ def classes(draw: Draw) -> Iterable[Sample]:
         sample(draw.array(2, 4, 3, 2), draw.indices(4, 2, 3, 2)),
         sample(draw.array(4), draw.indices(4)),
         sample(draw.array(6, 4), np.where(ignored < 0, 1, ignored), ignore_index=1),
+        sample(draw.array(4), draw.indices(4), weight),
     ]
 
 
