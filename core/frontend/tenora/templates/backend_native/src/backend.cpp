@@ -1,8 +1,7 @@
 // The border to tenora: the table of kernels, and the memory that they compute in, which is the host's.
 //   - No exception crosses it: a kernel that throws ends in a status.
-//   - A device of your own has another `device_type`, says host_accessible = 0 and host_order = 0, and fills
-//   in
-//     copies, streams and events; then a call must be copied if it runs after `launch` has returned.
+//   - A device of your own has another `device_type`, says host_accessible = 0 and host_order = 0, and
+//     fills in copies, streams and events; then a call must be copied if it runs after `launch` has returned.
 #include <cstdlib>
 #include <exception>
 #include <new>
