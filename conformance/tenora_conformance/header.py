@@ -148,8 +148,10 @@ def joined(headers: Sequence[Header]) -> Header:
     shards = [header.shard for header in headers]
     count = len(headers)
     if sorted(shards) != sorted(f"{i}/{count}" for i in range(1, count + 1)):
+        got = ", ".join(shard or "a whole run" for shard in shards)
+        planned = first.shard.partition("/")[2] or count
         raise ValueError(
-            f"[merge] the shards do not make up a run: got {', '.join(shards)}, expected 1/{count} to {count}/{count}. "
+            f"[merge] the shards do not make up a run: got {got}, expected 1/{planned} to {planned}/{planned}. "
             "Name each shard's folder once."
         )
     for name in (

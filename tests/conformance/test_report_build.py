@@ -215,7 +215,7 @@ def test_shards_join_into_the_run(tmp_path: Path) -> None:
     parts[0].environment["machine"] = "another"
     whole = joined(parts)
     assert whole.shard == "" and whole.seeds == {"properties": 7} and whole.whole
-    with pytest.raises(ValueError, match="do not make up a run: got 3/3, 1/3"):
+    with pytest.raises(ValueError, match="do not make up a run: got 3/3, 1/3, expected 1/3 to 3/3"):
         joined(parts[:2])
     other = Header.from_json(header(shard="2/3", device="rock:0").as_json())
     with pytest.raises(ValueError, match="got device 'cpu' beside 'rock:0'|got device 'rock:0' beside 'cpu'"):
