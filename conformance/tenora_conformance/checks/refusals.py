@@ -22,7 +22,7 @@ from tenora_ops.record import Record
 from tenora_ops.refusals import Refusal
 from tenora_ops.refusals.makers import unwindowed, windowed
 from tenora_ops.refusals.tables import refusals_of
-from tenora_ops.samples import Sample
+from tenora_ops.samples import ALL, Sample
 
 LAYOUT, SUFFIX = "refused", ":refusal"
 
@@ -42,10 +42,12 @@ def stated(case: Case) -> Refusal:
 
 
 def needs(case: Case, subject: Subject) -> str:
-    """Operands of other dtypes than the backend has cannot be made."""
+    """Operands and results of other dtypes than the backend has cannot be made."""
     refusal = stated(case)
     calls = [call for call in (refusal.call, refusal.taken) if call is not None]
     given = {array.dtype.name for call in calls for array in arrays_of(unwindowed(call))}
+    words = [value for call in calls for value in (*call.arguments, *call.options.values())]
+    given |= {value for value in words if isinstance(value, str) and value in ALL}
     undeclared = given - subject.dtypes
     return f"dtype {min(undeclared)}, which the op has to refuse, is not declared" if undeclared else ""
 

@@ -3,10 +3,10 @@
 - Indices are turned into distances in memory first, all of them: one that is out of range is an IndexError, and then
   nothing has been written.
 - What is written twice at one place is written by one kernel, in order: the last one stays, and sums are the same in
-  every run. Kernels run side by side along the dimensions that no index names.
+  every run, those of halves in float. Kernels run side by side along the dimensions that no index names.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -16,9 +16,9 @@ import pyopencl as cl
 from .device import device
 from .layout import Call, dense
 from .memory import Array, Shape
-from .pointwise import elementwise
+from .pointwise import copy, elementwise
 from .reductions import walking
-from .source import BITS, COMPUTED, EVERY, FLOATS, SIZES, cast, kernel
+from .source import BITS, COMPUTED, EVERY, FLOATS, HALVES, SIZES, cast, kernel
 
 # Philox4x32-10. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
 PHILOX = """
@@ -117,9 +117,9 @@ def taking(moved: str) -> str:
 
 
 @cache
-def putting(dtype: str, accumulate: bool) -> str:
-    """The source of a kernel that writes at distances, or adds; operands: distances, elements, target."""
-    value = f"READ({dtype}, 1, source + INNER(1, j))"
+def putting(moved: str, dtype: str, accumulate: bool) -> str:
+    """The source of a kernel that writes at distances, or adds; operands: distances, elements `moved`, target."""
+    value = f"READ({moved}, 1, source + INNER(1, j))"
     if accumulate:
         held = COMPUTED[dtype] if dtype in FLOATS else "ulong"
         value = cast(f"({held})READ({dtype}, 2, at) + ({held}){value}", held, dtype)
@@ -128,15 +128,27 @@ def putting(dtype: str, accumulate: bool) -> str:
         const long at = target + INNER(2, j) + READ(int64, 0, way + INNER(0, j));
         WRITE({dtype}, 2, at, {value});
     }}"""
-    return kernel(body, (dtype, "int64"), 3)
+    return kernel(body, tuple(dict.fromkeys((moved, dtype, "int64"))), 3)
 
 
 def put(ways: Array, source: Array, target: Array, indexed: Sequence[int], accumulate: bool) -> None:
     """Writes elements at distances, or adds them; along the dimensions `indexed` one kernel walks."""
     free = [d for d in range(len(target.shape)) if d not in indexed]
     arrays = [walking(array, free, indexed) for array in (ways, source, target)]
-    dtype = target.dtype if accumulate else BITS[SIZES[target.dtype]]
-    Call(*arrays, outer=len(free)).run(putting(dtype, accumulate))
+    bits = BITS[SIZES[target.dtype]]
+    moved, dtype = (source.dtype, target.dtype) if accumulate else (bits, bits)
+    Call(*arrays, outer=len(free)).run(putting(moved, dtype, accumulate))
+
+
+def summed(out: Array, add: Callable[[Array], None]) -> None:
+    """Adds to `out`; to halves in float, rounded once: a half that counts stops where its steps are larger than 1."""
+    if out.dtype not in HALVES:
+        return add(out)
+    steps = dense(out.shape, 4)
+    sums = Array(device.scratch(4 * int(np.prod(out.shape, dtype=np.int64))), 0, out.shape, steps, "float32")
+    copy(out, out=sums)
+    add(sums)
+    copy(sums, out=out)
 
 
 def row(array: Array) -> Array:
@@ -175,7 +187,7 @@ def scatter(input: Array, index: Array, src: Array, *, out: Array, dim: int) -> 
 
 def scatter_add(input: Array, index: Array, src: Array, *, out: Array, dim: int) -> None:
     """out[index[i][j]][j] += src[i][j] in dimension 0; `out` holds `input` already."""
-    scatter_along(index, src, out, dim, True)
+    summed(out, lambda sums: scatter_along(index, src, sums, dim, True))
 
 
 def index(input: Array, *indices: Array, out: Array) -> None:
@@ -193,6 +205,14 @@ def index_put(input: Array, values: Array, *indices: Array, out: Array, accumula
     """out[indices] = values, or += with `accumulate`; `out` holds `input` already."""
     if 0 in indices[0].shape:
         return
+    if accumulate:
+        summed(out, lambda sums: put_at(values, indices, sums, True))
+    else:
+        put_at(values, indices, out, False)
+
+
+def put_at(values: Array, indices: Sequence[Array], out: Array, accumulate: bool) -> None:
+    """out[indices] = values, or +=."""
     ways = distances(indices, out.shape, out.strides, 0, -1)
     shape, places = values.shape, range(len(ways.shape))
     rest = len(shape) - len(places)
