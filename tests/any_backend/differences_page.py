@@ -1,4 +1,4 @@
-"""docs/differences.md, written from the lists of differences.py and edge_differences.py: run it after a change.
+"""docs/differences.md, written from the lists of differences.py and those beside it: run it after a change.
 
 - `KNOWN` are the rows that users are likely to meet, each with the test that shows it. The tables below them hold
   every other entry of every list, those of a reason in one row.
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import differences
 import edge_differences
+import refusal_differences
 
 import tenora_ops
 from tenora_ops.samples import ALL, COMPLEX, INTEGERS, REALS
@@ -145,6 +146,10 @@ def _without_elements() -> dict[tuple[str, str], str]:
     return {(parts[key][0], parts[key][2]): reason for key, reason in differences.WITHOUT_ELEMENTS.items()}
 
 
+def _in_words(entries: Mapping[tuple[str, str], str]) -> dict[tuple[str, str], str]:
+    return {(name, wrong.replace("_", " ")): reason for (name, wrong), reason in entries.items()}
+
+
 SECTIONS = (
     Section(
         "Values",
@@ -245,6 +250,20 @@ SECTIONS = (
         "without",
         "test_empty_calls_torch.py",
         _without_elements(),
+    ),
+    Section(
+        "Refused here alone",
+        "Tenora refuses these where PyTorch answers something, or reads memory that is not the operand's:",
+        "wrong",
+        "test_refusals.py",
+        _in_words(refusal_differences.STRICTER),
+    ),
+    Section(
+        "Taken here alone",
+        "Tenora answers where PyTorch refuses:",
+        "taken",
+        "test_refusals.py",
+        _in_words(refusal_differences.LAXER),
     ),
 )
 HEAD = """# Where tenora differs from PyTorch on purpose

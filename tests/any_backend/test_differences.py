@@ -10,6 +10,7 @@ import differences
 import differences_page
 import edge_differences
 import pytest
+import refusal_differences
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -22,7 +23,7 @@ def test_the_page_is_current() -> None:
 
 def reasons() -> Iterator[tuple[str, str]]:
     """The list and the reason of every entry of an op that users call."""
-    for module in (differences, edge_differences):
+    for module in (differences, edge_differences, refusal_differences):
         for name, entries in vars(module).items():
             if isinstance(entries, dict) and not name.startswith("_"):
                 for key, value in entries.items():
@@ -34,7 +35,7 @@ def reasons() -> Iterator[tuple[str, str]]:
 def test_every_list_is_in_the_page() -> None:
     page = differences_page.page().replace(differences_page.BAR, "|")
     found = list(reasons())
-    assert len({name for name, _ in found}) == 17
+    assert len({name for name, _ in found}) == 19
     assert [(name, reason) for name, reason in found if reason not in page] == []
 
 
@@ -50,7 +51,8 @@ def test_a_row_has_its_test(row: differences_page.Row) -> None:
 def test_a_section_has_its_test(section: differences_page.Section) -> None:
     """Which reads lists of these modules, its own or those of the comparison."""
     source = (HERE / section.test).read_text()
-    assert "from differences import" in source or "from edge_differences import" in source
+    modules = ("differences", "edge_differences", "refusal_differences")
+    assert any(f"from {module} import" in source for module in modules)
     assert section.entries
 
 
