@@ -127,6 +127,11 @@ def reduced(function: Function, array: Any, dim: Any = None, keepdim: bool = Fal
     return result.reshape([1 if d in dims else n for d, n in enumerate(array.shape)])
 
 
+def of_named(of_all: Callable[[list[bool]], bool], holds: Any, dim: Any, keepdim: bool) -> Any:
+    """What holds of the elements along dims; of no dims each element answers for itself."""
+    return holds if dim == () else reduced(lambda row: of_all(row.tolist()), holds, dim, keepdim)
+
+
 def total(values: list[float]) -> float:
     """The correctly rounded sum; NaN where it holds infinities of either sign, which fsum refuses."""
     try:

@@ -14,7 +14,7 @@ from tenora_dispatch import errors
 from tenora_engine import _engine
 from tenora_ops.checks import need_real
 from tenora_ops.formula import is_number, ops
-from tenora_ops.lazy import np, special
+from tenora_ops.lazy import special
 from tenora_ops.oracles import each
 from tenora_ops.record import Family, op
 from tenora_ops.samples import FEW_PAIRS, Domain, Draw, Sample, sample
@@ -42,7 +42,7 @@ def degrees(draw: Draw) -> Iterable[Sample]:
         return draw.rng.integers(0, 6, shape).astype(draw.array().dtype)
 
     found = [sample(draw.array(*a), whole(*b)) for a, b in FEW_PAIRS]
-    cut = np.array([-2.5, -1.0, -0.5, 0.5, 1.75, 3.5]).astype(draw.array().dtype)  # towards 0
+    cut = (0 * whole(6) + [-2.5, -1.0, -0.5, 0.5, 1.75, 3.5]).astype(draw.array().dtype)  # towards 0
     return [*found, sample(draw.array(5), 3), sample(0.5, whole(5)), sample(draw.array(6), cut)]
 
 

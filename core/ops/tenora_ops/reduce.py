@@ -5,13 +5,13 @@ from __future__ import annotations
 import builtins
 import cmath
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from tenora_ops.families import COMPOSITE
 from tenora_ops.formula import conj, count, is_complex, max_number, min_number, ops
 from tenora_ops.lazy import np
-from tenora_ops.oracles import along, exact_mean, exact_sum, reduced, variance
+from tenora_ops.oracles import along, exact_mean, exact_sum, of_named, reduced, variance
 from tenora_ops.record import Family, op
 from tenora_ops.samples import (
     ALL,
@@ -24,6 +24,7 @@ from tenora_ops.samples import (
     Domain,
     Draw,
     Sample,
+    named_reductions,
     nonempty_reductions,
     one_dim,
     reductions,
@@ -38,15 +39,6 @@ INDEX = Family(
 )
 STATISTIC = Family("reduce", "float_real", "moments", "plain", reductions, REALS, tolerance="statistics")
 SCAN = Family("scan", "sum", "scan", "scan", one_dim, ALL, tolerance="reduction")
-
-
-def named_reductions(draw: Draw) -> Iterable[Sample]:
-    """Those of a sum, and of no dims, which leaves every element by itself."""
-    return [*reductions(draw), sample(draw.array(3, 4), ()), sample(draw.array(3, 4), (), True)]
-
-
-def _named(of_all: Callable[[list[bool]], bool], holds: Any, dim: Any, keepdim: bool) -> Any:
-    return holds if dim == () else reduced(lambda row: of_all(row.tolist()), holds, dim, keepdim)
 
 
 def with_dtype(draw: Draw) -> Iterable[Sample]:
@@ -386,7 +378,7 @@ any = op(
     domain=Domain(-1.0, 1.0),
     tolerance="exact",
     samples=named_reductions,
-    oracle=lambda x, dim=None, keepdim=False: _named(builtins.any, x != 0, dim, keepdim),
+    oracle=lambda x, dim=None, keepdim=False: of_named(builtins.any, x != 0, dim, keepdim),
     doc="True where some element is not zero.",
     example="tenora.any(tenora.tensor([0, 2]))",
     method=True,
@@ -400,7 +392,7 @@ all = op(
     domain=Domain(-1.0, 1.0),
     tolerance="exact",
     samples=named_reductions,
-    oracle=lambda x, dim=None, keepdim=False: _named(builtins.all, x != 0, dim, keepdim),
+    oracle=lambda x, dim=None, keepdim=False: of_named(builtins.all, x != 0, dim, keepdim),
     doc="True where no element is zero.",
     example="tenora.all(tenora.tensor([1, 2]))",
     method=True,

@@ -225,6 +225,11 @@ def reductions(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+def named_reductions(draw: Draw) -> Iterable[Sample]:
+    """Those of a sum, and of no dims, which leaves every element by itself."""
+    return [*reductions(draw), sample(draw.array(3, 4), ()), sample(draw.array(3, 4), (), True)]
+
+
 def nonempty_reductions(draw: Draw) -> Iterable[Sample]:
     """Those of `reductions` whose reduced part has elements."""
     return [s for s in reductions(draw) if s.arguments[0].size]
