@@ -190,3 +190,9 @@ def test_the_command_says_what_comes_next(tmp_path, monkeypatch, capsys):
     told = capsys.readouterr().out
     assert f"pip install ./{NAME}" in told and f"tenora-conformance run {NAME} --level L1" in told
     assert (tmp_path / NAME / "pyproject.toml").is_file()
+
+
+def test_the_command_says_how_a_native_one_is_built_beside_a_clone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["new-backend", NAME, "--native"]) == 0
+    assert f"pip install --no-build-isolation ./{NAME})" in capsys.readouterr().out

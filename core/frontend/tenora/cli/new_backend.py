@@ -42,6 +42,9 @@ def run_new_backend(arguments: argparse.Namespace) -> int:
     )
     print(f"{folder.name}/ holds the backend {arguments.name!r}, which passes level L1. Next:")
     print(f"    pip install ./{folder.name}")
+    if arguments.native:
+        print("        (without a package index that has tenora: pip install scikit-build-core cmake ninja,")
+        print(f"        then pip install --no-build-isolation ./{folder.name})")
     print("    tenora doctor")
     print(f"    tenora-conformance run {arguments.name} --level L1")
     print(f"{folder.name}/README.md leads on from there.")
