@@ -60,6 +60,27 @@ STRICTER: dict[tuple[str, str], str] = {
 }
 #: What tenora takes and PyTorch refuses.
 LAXER: dict[tuple[str, str], str] = {
+    ("fft_fftfreq", "bool"): "PyTorch has no ramp of complex numbers",
+    ("fft_rfftfreq", "whole_numbers"): "PyTorch has no ramp of complex numbers",
+    **{
+        ("fractional_max_pool2d", wrong): "PyTorch takes a ratio for each dim alone"
+        for wrong in ("size_and_ratio", "a_ratio_of_one")
+    },
+    **{
+        ("lp_pool1d", wrong): "PyTorch's takes a kernel of one number, not in a tuple"
+        for wrong in (
+            *("kernel_above_first", "kernel_above_last", "kernel_size_unnamed", "kernel_size_too_many"),
+            *("kernel_size_first", "kernel_size_last"),
+        )
+    },
+    **{
+        (name, wrong): "PyTorch takes two tensors"
+        for name in ("maximum", "minimum")
+        for wrong in (
+            *("complex_number", "number_above", "number_below", "number_first"),
+            "number_above_unsigned",
+        )
+    },
     ("as_strided_scatter", "backwards_before_the_memory"): "PyTorch has no negative strides",
     ("avg_pool3d", "kernel_above_ceiled"): "PyTorch's takes no window beyond the input in three dims alone",
     ("avg_pool3d", "kernel_above_padded"): "PyTorch's takes no window beyond the input in three dims alone",

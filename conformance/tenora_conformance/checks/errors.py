@@ -57,6 +57,7 @@ CLASSES: Kinds = {
     "larger": (RuntimeError, ValueError),
     "size": (RuntimeError, ValueError),
     "bound": (RuntimeError, ValueError, OverflowError),
+    # An unknown mode of pad, interpolate and upsample is a NotImplementedError, as PyTorch's.
     "choice": (RuntimeError, ValueError, NotImplementedError),
     "number": (RuntimeError, ValueError, OverflowError),
 }
