@@ -68,3 +68,54 @@ def test_what_is_refused_has_fields(name: str) -> None:
         faults = [fault for fault in faults if fault[0] not in (TypeError, AttributeError)]
     assert faults == []
     assert refused or not list(odd_calls(name))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tenora.take(tenora.ones(5), tenora.tensor([9])),
+        lambda: tenora.ones(5)[tenora.tensor([9])],
+        lambda: tenora.ones(5).put(tenora.tensor([9]), tenora.ones(1)),
+        lambda: tenora.ones(5).index_fill(0, tenora.tensor([9]), 1.0),
+        lambda: tenora.ones(5).index_put_((tenora.tensor([9]),), tenora.ones(1), accumulate=True),
+        lambda: tenora.ones(5).gather(0, tenora.tensor([9])),
+    ],
+)
+def test_an_index_is_told_in_the_same_words_by_every_backend(call: Callable[[], Any], backend: str) -> None:
+    with pytest.raises(IndexError, match="index 9 is out of bounds for dimension 0 with size 5"):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda f: f.fractional_max_pool2d(tenora.ones(1, 1, 7, 7), 2.0, 3),
+            TypeError,
+            r"^\[fractional_max_pool2d\] kernel_size: got 2.0, expected an int",
+        ),
+        (
+            lambda f: f.fractional_max_pool3d(tenora.ones(1, 1, 7, 7, 7), 2, float("inf")),
+            TypeError,
+            r"^\[fractional_max_pool3d\] output_size: got inf, expected an int",
+        ),
+        (
+            lambda f: f.hardtanh(tenora.ones(2, dtype=tenora.int32), -1.0, float("inf")),
+            RuntimeError,
+            r"^\[hardtanh\] bounds: got -1.0 and inf for tenora.int32, expected finite numbers",
+        ),
+        (
+            lambda f: f.ctc_loss(
+                tenora.zeros(4, 2, 3), tenora.ones(4, 2), tenora.tensor([4, 4]), tenora.tensor([1, 1])
+            ),
+            RuntimeError,
+            r"^\[ctc_loss\] targets: got \[4, 2\], expected 2 rows",
+        ),
+    ],
+)
+def test_what_python_would_tell_is_told_in_form(
+    call: Callable[[Any], Any], kind: type[Exception], text: str
+) -> None:
+    with pytest.raises(kind, match=text) as caught:
+        call(tenora.nn.functional)
+    assert problem(caught.value) == ""

@@ -69,9 +69,18 @@ def _add_at(out: Array, where: tuple[Any, ...], values: Array) -> None:
         np.add.at(out, where, values)
 
 
+def _in_our_words(error: IndexError) -> IndexError:
+    """NumPy's error, which calls a dimension an axis."""
+    return IndexError(str(error).replace(" for axis ", " for dimension "))
+
+
 def index(input: Array, *indices: Array, out: Array) -> None:
     """input[indices...]: the indexed dimensions come first; `out` has the indices' shape, then the rest."""
-    np.copyto(out, input[indices])
+    try:
+        taken = input[indices]
+    except IndexError as error:
+        raise _in_our_words(error) from None
+    np.copyto(out, taken)
 
 
 def index_select(input: Array, index: Array, *, out: Array) -> None:
@@ -83,7 +92,10 @@ def index_select(input: Array, index: Array, *, out: Array) -> None:
 @silent
 def index_put(input: Array, values: Array, *indices: Array, accumulate: bool = False, out: Array) -> None:
     """out[indices...] = values, or += with `accumulate`; `out` already holds `input`."""
-    if accumulate:
-        _add_at(out, indices, values)
-    else:
-        out[indices] = values
+    try:
+        if accumulate:
+            _add_at(out, indices, values)
+        else:
+            out[indices] = values
+    except IndexError as error:
+        raise _in_our_words(error) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from operator import index
 from typing import Any
 
 from tenora_dispatch import errors
@@ -29,6 +30,16 @@ def _each(name: str, what: str, value: Any, n: int) -> list[Any]:
     return values
 
 
+def _whole_each(name: str, what: str, value: Any, n: int) -> list[int]:
+    """`_each` of whole numbers."""
+    try:
+        return [index(item) for item in _each(name, what, value, n)]
+    except TypeError:
+        raise errors.ArgumentTypeError(
+            f"[{name}] {what}: got {value}, expected an int or {n} of them. Pass whole numbers."
+        ) from None
+
+
 def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: Any, n: int) -> Any:
     """The sizes of windows and of the result, checked against the input (N, C, ...) or (C, ...)."""
     check_rank(name, tuple(x.shape), n)
@@ -37,13 +48,13 @@ def _sizes(name: str, x: Any, kernel_size: Any, output_size: Any, output_ratio: 
             f"[{name}] dtype not supported: got {x.dtype}, expected a floating type. Cast with .to(tenora.float32)."
         )
     need_size_or_ratio(name, output_size, output_ratio)
-    kernel = [int(k) for k in _each(name, "kernel_size", kernel_size, n)]
+    kernel = _whole_each(name, "kernel_size", kernel_size, n)
     spatial = list(x.shape[-n:])
     if output_size is None:
         ratios = _each(name, "output_ratio", output_ratio, n)
         out = [int(s * r) for s, r in zip(spatial, ratios, strict=True)]
     else:
-        out = [int(o) for o in _each(name, "output_size", output_size, n)]
+        out = _whole_each(name, "output_size", output_size, n)
     for size, k, o in zip(spatial, kernel, out, strict=True):
         if o < 1 or k < 1 or o + k - 1 > size - (n == 3):  # PyTorch leaves one row in three dims
             raise errors.OperationError(

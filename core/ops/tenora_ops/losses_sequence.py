@@ -50,6 +50,11 @@ def _labels(targets: Any, lengths: list[int], classes: int, blank: int) -> list[
         )
     if targets.dtype.is_floating_point:
         targets = ops.to(targets, _engine.int64)
+    if targets.ndim == 2 and targets.shape[0] != len(lengths):
+        raise errors.OperationError(
+            f"[ctc_loss] targets: got {list(targets.shape)}, expected {len(lengths)} rows, one for each sample."
+            " Pass (N, S) for the N samples of log_probs."
+        )
     if targets.ndim == 2:
         rows = [row[:length] for row, length in zip(targets.tolist(), lengths, strict=True)]
     elif targets.ndim == 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -234,6 +235,11 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
             f"[hardtanh] bounds: got min_val {min_val} above max_val {max_val}, expected min_val <= max_val. Swap them."
         )
     if is_whole(input):
+        if not (math.isfinite(min_val) and math.isfinite(max_val)):
+            raise errors.OperationError(
+                f"[hardtanh] bounds: got {min_val} and {max_val} for {input.dtype}, expected finite numbers. Cast the "
+                "input."
+            )
         if not input.dtype.is_signed and int(min_val) < 0:
             raise errors.OperationError(
                 f"[hardtanh] bounds: got min_val {min_val} for {input.dtype}, expected 0 or more. Cast the input."
