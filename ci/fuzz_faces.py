@@ -63,8 +63,10 @@ EXAMPLES: dict[str, Callable[[Arguments], tuple[Any, ...]]] = {
     "new_empty_strided": lambda draw: (draw.tensor(), [2, 3], [3, 1]),
     "from_numpy": lambda draw: (draw.laid_out(draw.numbers.standard_normal((2, 3))),),
     "from_dlpack": lambda draw: (draw.tensor().detach(),),
-    "index_put": lambda draw: (api.zeros(3, 2), [api.tensor([0, -1])], draw.tensor(), draw.chance(0.5)),
-    "index_put_": lambda draw: (api.zeros(3, 2), [api.tensor([0, -1])], api.ones(2), draw.chance(0.5)),
+    **dict.fromkeys(
+        ("index_put", "index_put_"),
+        lambda draw: (api.zeros(3, 2), [api.tensor([0, -1])], api.ones(2), draw.chance(0.5)),
+    ),
     **dict.fromkeys(("promote_types", "can_cast"), lambda draw: (draw.dtype(), draw.dtype())),
     "multi_head_attention_forward": lambda draw: (
         *(api.ones(3, 2, 4, requires_grad=True) for _ in range(3)),

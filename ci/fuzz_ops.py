@@ -84,9 +84,6 @@ SELDOM = {
         "a leaf, or one element with a history",
     ),
     **dict.fromkeys(("Tensor.addbmm_", "Tensor.baddbmm_"), "three shapes and a target that fit each other"),
-    **dict.fromkeys(
-        ("Tensor.index_put", "index_put"), "a list of indices that fit each other and the values"
-    ),
     "logspace": "numbers whose powers the dtype holds",
     "Tensor.resize_as_": "a tensor that owns its storage and shares it with none",
 }
