@@ -34,7 +34,7 @@ BLOCKS, BLOCK_BYTES = 8, 1 << 23
 #: Bytes by which a process may grow meanwhile: caches and fragments.
 GROWTH = 24 << 20
 #: What is kept of each call grows with every round; the heap of a threaded driver takes a larger piece once.
-ROUNDS = 4
+ROUNDS = 3
 
 
 def _patterns(dtype: str, count: int) -> np.ndarray:
@@ -127,18 +127,13 @@ def _resident() -> int:
 
 def _growth(work: Callable[[], None]) -> int:
     """Bytes that the process has more after a round of work: of one round, or the mean of several if it grew."""
-    before, grown = _resident(), 0
+    before = _resident()
     for rounds in range(1, ROUNDS + 1):
-        try:
-            work()
-        except tenora.OutOfMemoryError:  # what is kept fills the device at last, and the growth tells more
-            if not grown:
-                raise
+        work()
+        grown = _resident() - before
+        if grown <= rounds * GROWTH or grown > ROUNDS * GROWTH:
             break
-        grown = (_resident() - before) // rounds
-        if grown <= GROWTH:
-            break
-    return grown
+    return grown // rounds
 
 
 def _steady(subject: Subject, dtype: str, outcome: Outcome) -> None:
