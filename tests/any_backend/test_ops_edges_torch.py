@@ -33,7 +33,7 @@ CRASHES = {"lu_unpack", "pdist"}
 MOST = 3  # edges of a kind that are tried of one op
 #: Ops that leave it to a part of theirs to refuse, and the names that its errors have; to be shortened.
 PARTS: dict[str, set[str]] = {
-    **dict.fromkeys(["split", "unsafe_split_with_sizes"], {"split_with_sizes"}),
+    **dict.fromkeys(["unsafe_split_with_sizes"], {"split_with_sizes"}),
     **dict.fromkeys(["unsafe_chunk"], {"chunk"}),
     **dict.fromkeys(["unsafe_split"], {"split"}),
 }
