@@ -5,6 +5,14 @@
 
 namespace tenora {
 
+// By hand: of the few sizes of a tensor std::equal makes a call of memcmp.
+inline bool same_shape(const Tensor* a, const Tensor* b) {
+    if (a->dl.ndim != b->dl.ndim) return false;
+    for (int i = 0; i < a->dl.ndim; ++i)
+        if (a->dl.shape[i] != b->dl.shape[i]) return false;
+    return true;
+}
+
 // Strides that show `shape/strides` as `size` without a
 // copy; false when there are none (PyTorch's computation).
 bool view_strides(std::span<const int64_t> shape, std::span<const int64_t> strides,

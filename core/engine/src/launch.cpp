@@ -27,10 +27,6 @@ bool has_negative(const Tensor* t) {
     return false;
 }
 
-bool same_shape(const Tensor* a, const Tensor* b) {
-    return a->rank() == b->rank() && std::equal(a->dl.shape, a->dl.shape + a->dl.ndim, b->dl.shape);
-}
-
 // One operand and what had to be made for it.
 struct Slot {
     LocalScalar scalar;

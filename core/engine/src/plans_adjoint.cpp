@@ -135,8 +135,7 @@ class Memory {
         add_window(c_, own.get(), ones.get());
         TensorRef counts = dense_copy(own.get(), c_.backend), result;
         Operand in[] = {x, counts.get()};
-        const Op* div = find_op("div");
-        call_raw(need_core(div ? div->id : kNoOp, "div", c_.op.display()), in, {}, &result);
+        call_raw(need_core(core_ops().div, "div", c_.op.display()), in, {}, &result);
         return result;
     }
 
@@ -257,10 +256,6 @@ void sum_into(Call& c, Tensor* g, Tensor* out) {
     launch(l);
 }
 
-bool same_shape(const Tensor* a, const Tensor* b) {
-    return a->rank() == b->rank() && std::equal(a->dl.shape, a->dl.shape + a->dl.ndim, b->dl.shape);
-}
-
 TensorRef sum_like(Call& c, Tensor* g, Tensor* like) {
     TensorRef r;
     if (same_shape(g, like)) {
@@ -291,10 +286,9 @@ void sum_to(Call& c) {
 // Conjugate of a complex tensor, itself when real.
 Tensor* conjugate(Call& c, Tensor* t) {
     if (!is_complex(t->dtype)) return t;
-    Op* conj = find_op("conj");
     Operand in[] = {t};
     TensorRef r;
-    call_raw(need_core(conj ? conj->id : OpId(0xffff), "conj", c.op.display()), in, {}, &r);
+    call_raw(need_core(core_ops().conj, "conj", c.op.display()), in, {}, &r);
     return c.keep(std::move(r));
 }
 
@@ -333,10 +327,9 @@ struct Matrices {
 
 // x @ y for stacks of matrices with broadcast batches.
 TensorRef product(Call& c, Tensor* x, Tensor* y) {
-    OpId matmul = find_op("matmul") ? find_op("matmul")->id : OpId(0xffff);
     Operand in[] = {x, y};
     TensorRef r;
-    call_raw(need_core(matmul, "matmul", c.op.display()), in, {}, &r);
+    call_raw(need_core(core_ops().matmul, "matmul", c.op.display()), in, {}, &r);
     return r;
 }
 

@@ -135,11 +135,10 @@ void arange(Call& c) {
     step = as_number_of(c, step, dtype);
     make(c, {&size, 1}, dtype, device_at(c, 4, Device{}));
     if (!size) return;
-    Op* iota = find_op("iota");
     Attr attr[] = {attr_scalar(start), attr_scalar(step)};
     Tensor* out[] = {c.result[0].get()};
     c.backend = current_backend(c.infer.device.space);
-    launch({.op = op(need_core(iota ? iota->id : OpId(0xffff), "iota", c.op.display())),
+    launch({.op = op(need_core(core_ops().iota, "iota", c.op.display())),
             .backend = c.backend,
             .in = {},
             .attr = attr,

@@ -194,10 +194,9 @@ void conj(Call& c) {
     for (int i = 0; i < out->rank(); ++i) strides[i] = 2 * out->strides()[size_t(i)];
     TensorRef imaginary = new_window(out->storage, out->shape(), {strides, size_t(out->rank())},
                                      2 * out->offset + 1, to_real(out->dtype), out->device);
-    Op* neg = find_op("neg");
     Operand in[] = {imaginary.get()};
     Tensor* target[] = {imaginary.get()};
-    launch({.op = op(need_core(neg ? neg->id : OpId(0xffff), "neg", c.op.display())),
+    launch({.op = op(need_core(core_ops().neg, "neg", c.op.display())),
             .backend = c.backend,
             .in = in,
             .attr = {},

@@ -23,8 +23,7 @@ constexpr size_t kNameSlots = 2 * kMaxOps;
 std::atomic<Op*> by_name[kNameSlots];
 std::atomic<int> count_ops{0};
 std::map<std::string, bool, std::less<>> announced;  // whether it takes kernels; under registry_mutex
-CoreOps core = {kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp,
-                kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp, kNoOp};
+CoreOps core;
 
 size_t slot_of(std::string_view name) { return std::hash<std::string_view>()(name) % kNameSlots; }
 
@@ -139,7 +138,12 @@ void note_core_op(const Op& op) {
         {"fill", &CoreOps::fill},
         {"add", &CoreOps::add},
         {"mul", &CoreOps::mul},
+        {"div", &CoreOps::div},
+        {"neg", &CoreOps::neg},
         {"sum", &CoreOps::sum},
+        {"matmul", &CoreOps::matmul},
+        {"conj", &CoreOps::conj},
+        {"iota", &CoreOps::iota},
         {"zeros_like", &CoreOps::zeros_like},
         {"as_strided", &CoreOps::as_strided},
         {"write_window", &CoreOps::as_strided_scatter},

@@ -51,8 +51,11 @@ bool call_step(OpId op, std::span<Tensor* const> written, std::span<Tensor* cons
 
 // Ops the engine itself calls. Looked up once by name after tenora_ops has registered them.
 struct CoreOps {  // kNoOp while not registered
-    OpId copy, fill, add, mul, sum, zeros_like, as_strided, as_strided_scatter, expand, sum_to, clone,
-        isfinite, all, nonzero, alias, view_as_real, view_as_complex, constant_in;
+    OpId copy = kNoOp, fill = kNoOp, add = kNoOp, mul = kNoOp, div = kNoOp, neg = kNoOp, sum = kNoOp,
+         matmul = kNoOp, conj = kNoOp, iota = kNoOp, zeros_like = kNoOp, as_strided = kNoOp,
+         as_strided_scatter = kNoOp, expand = kNoOp, sum_to = kNoOp, clone = kNoOp, isfinite = kNoOp,
+         all = kNoOp, nonzero = kNoOp, alias = kNoOp, view_as_real = kNoOp, view_as_complex = kNoOp,
+         constant_in = kNoOp;
 };
 const CoreOps& core_ops();
 

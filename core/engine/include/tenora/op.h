@@ -24,6 +24,7 @@
 namespace tenora {
 
 using OpId = uint16_t;
+inline constexpr OpId kNoOp = 0xffff;
 using BackendId = uint8_t;
 inline constexpr BackendId kNoBackend = 255;
 inline constexpr int kMaxOps = 4096;

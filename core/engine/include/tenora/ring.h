@@ -40,8 +40,6 @@ struct RingEvent {
 extern std::atomic<uint32_t> ring_flags;  // 0 = off; bit 0 recording, bit 1 no_hidden_copies somewhere
 inline bool ring_on() { return ring_flags.load(std::memory_order_relaxed) != 0; }
 
-inline constexpr OpId kNoOp = 0xffff;  // an event that belongs to no op
-
 uint64_t ring_now();  // nanoseconds, monotonic
 // Records the event (`thread` is filled in here); raises HiddenCopy
 // when it is hidden and the mode of this thread says so.
