@@ -244,6 +244,10 @@ void iota(Call& c) {
 // a (B..., M, K), b (B..., K, N), out (B..., M, N) from whatever ranks the op takes.
 void matmul(Call& c) {
     Tensor *a = c.in[0].tensor, *b = c.in[1].tensor, *o = c.output(0);
+    if (a->rank() == 2 && b->rank() == 2) {
+        Operand matrices[] = {a, b};
+        return run(c, matrices, {&o, 1}, {});
+    }
     // (B..., M, K) x (K, N): one large product when the rows of a lie together
     bool fold = a->rank() > 2 && b->rank() <= 2 && a->contiguous && o->contiguous && a->numel;
     int64_t shape[kMaxRank], strides[kMaxRank];

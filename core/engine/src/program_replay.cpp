@@ -7,6 +7,7 @@
 //     allows an output that is an input. Never while recording.
 
 #include "attr_code.h"
+#include "geometry.h"
 #include "tenora/error.h"
 #include "tenora/modes.h"
 #include "tenora/program.h"
@@ -27,10 +28,7 @@ bool overwritable(Tensor* t) {
 }
 
 bool like(const Tensor* a, const Tensor* b) {
-    if (a->dtype != b->dtype || a->device != b->device || a->dl.ndim != b->dl.ndim) return false;
-    for (int i = 0; i < a->dl.ndim; ++i)
-        if (a->dl.shape[i] != b->dl.shape[i]) return false;
-    return true;
+    return a->dtype == b->dtype && a->device == b->device && same_shape(a, b);
 }
 
 bool inplace_kernel(const Op& op, BackendId backend, DType dtype) {
@@ -108,26 +106,35 @@ class Replay {
         drop(in);
     }
 
-    Operand operand(const TensorArg& a) {
+    // Into an operand that is empty yet, member by member: a copy of one that was just made in pieces waits
+    // for them.
+    void fill(Operand& to, const TensorArg& a) {
         switch (a.kind) {
             case TensorArg::Kind::Slot:
-                return Operand(tensor(a.slot));
+                to.tensor = tensor(a.slot);
+                break;
             case TensorArg::Kind::Scalar:
-                return Operand(a.scalar);
-            case TensorArg::Kind::AttrScalar: {
-                const Attr& value = attrs_[a.slot];
-                return value.kind == TNR_ATTR_NONE ? Operand() : Operand(to_scalar(value));
-            }
+                set(to, a.scalar);
+                break;
+            case TensorArg::Kind::AttrScalar:
+                if (const Attr& value = attrs_[a.slot]; value.kind != TNR_ATTR_NONE)
+                    set(to, to_scalar(value));
+                break;
             default:
-                return Operand();
+                break;
         }
+    }
+
+    static void set(Operand& to, const Scalar& number) {
+        to.scalar = number;
+        to.has_scalar = true;
     }
 
     void call(const Instruction& in) {
         if (in.identity_if_one && identity(in)) return;
         Values<Operand, kStackOperands> operands(in.n_in);
         Values<Attr, kStackOperands> attrs(in.n_attr);
-        for (int i = 0; i < in.n_in; ++i) operands[size_t(i)] = operand(p_.tensor_args[in.first_in + i]);
+        for (int i = 0; i < in.n_in; ++i) fill(operands[size_t(i)], p_.tensor_args[in.first_in + i]);
         for (int i = 0; i < in.n_attr; ++i) attrs[size_t(i)] = attr(p_.attr_args[in.first_attr + i]);
         std::span<const Operand> ins{operands.data(), in.n_in};
         std::span<const Attr> values{attrs.data(), in.n_attr};
