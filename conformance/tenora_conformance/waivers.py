@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tenora_conformance.model import Case, Level, Result, Status
+from tenora_dispatch.errors import did_you_mean
 
 #: The share of a level's cases that waivers may cover.
 CAP = 0.02
@@ -94,10 +95,16 @@ def read(path: Path) -> list[Waiver]:
 
 
 def _waiver(path: Path, number: int, row: Mapping[str, Any]) -> Waiver:
-    for key in {**_KEYS, **row}:
+    for key in row:
+        if key not in _KEYS:
+            raise WaiverError(
+                f"[waivers] {path}, waiver {number}: got the key {key!r}, expected {', '.join(_KEYS)}."
+                f"{did_you_mean(key, list(_KEYS))} Correct the file."
+            )
+    for key in _KEYS:
         value = row.get(key)
-        if key not in _KEYS or not isinstance(value, _KEYS[key]) or not value:
-            got = "an unknown key" if key not in _KEYS else repr(value) if key in row else "nothing"
+        if not isinstance(value, _KEYS[key]) or not value:
+            got = repr(value) if key in row else "nothing"
             raise WaiverError(
                 f"[waivers] {path}, waiver {number}: key {key!r} is wrong: got {got}, expected the keys"
                 f" {', '.join(_KEYS)} (a text or list of texts, two texts and a date). Correct the file."

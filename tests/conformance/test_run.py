@@ -242,6 +242,19 @@ def test_a_shard_with_a_result_less_is_not_met(install: Install, conformance: Ru
     assert re.search(rf"1 of \d+ cases have no result, {lost} first", done.stdout), done.stdout
 
 
+def test_a_folder_that_cannot_be_written_is_told_first(
+    install: Install, conformance: Run, tmp_path: Path
+) -> None:
+    install("sound", fake_cases.SOUND)
+    taken = tmp_path / "here" / "taken"
+    taken.parent.mkdir(exist_ok=True)
+    taken.write_text("a file")
+    for folder in ("taken", "taken/below"):
+        done = conformance("run", "sound", "--level", "L0", "--out", folder)
+        assert done.returncode == 2 and "Traceback" not in done.stderr, done.stderr
+        assert f"[conformance] --out: got {folder} (" in done.stderr, done.stderr
+
+
 def test_last_failed_takes_what_failed(install: Install, conformance: Run, tmp_path: Path) -> None:
     home = install("wrong", fake_cases.WRONG)
     first = conformance("run", "wrong", "--op", "mul", "--op", "add")

@@ -12,6 +12,7 @@ import contextlib
 import datetime
 import json
 import os
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -91,6 +92,19 @@ def check_ops(ops: Sequence[str]) -> None:
             )
 
 
+def check_folder(folder: Path) -> None:
+    """Makes the folder of a run, before an hour of cases is spent. Raises: UsageError where it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UsageError(
+            f"[conformance] --out: got {folder} ({error.strerror}), expected a folder that can be written."
+            " Name another."
+        ) from error
+
+
 def load(wish: Wish) -> Worker:
     """A worker that has loaded the backend. Raises: `process.CannotLoad`."""
     return Worker(wish.backend, wish.device, threads_of(wish.jobs))
@@ -99,6 +113,7 @@ def load(wish: Wish) -> Worker:
 def prepare(wish: Wish) -> Prepared:
     """Loads the backend, plans and selects. Raises: `process.CannotLoad`, UsageError."""
     check_ops(wish.ops)
+    check_folder(wish.folder)
     earlier = _earlier(wish.folder)
     worker = load(wish)
     try:
