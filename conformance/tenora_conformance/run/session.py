@@ -93,10 +93,10 @@ def check_ops(ops: Sequence[str]) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Makes the folder of a run, before an hour of cases is spent. Raises: UsageError where it cannot be written."""
+    """Before an hour of cases is spent; makes nothing. Raises: UsageError where a run's folder cannot be written."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
+        there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+        with tempfile.TemporaryFile(dir=there):
             pass
     except OSError as error:
         raise UsageError(
