@@ -24,11 +24,6 @@ bool same_kind(const Tensor* a, const Tensor* b) {
     return a->dtype == b->dtype && a->device == b->device && std::ranges::equal(a->shape(), b->shape());
 }
 
-bool inplace_add(BackendId backend, DType dtype) {
-    const KernelEntry* k = op(op(core_ops().add).kernel_op).kernels[backend].load(std::memory_order_acquire);
-    return k && !k->supports && (k->flags & TNR_KERNEL_INPLACE) && (k->dtypes & TNR_MASK(int(dtype)));
-}
-
 TensorRef call_one(OpId id, std::span<const Operand> in, bool recording, std::span<const Attr> attr = {}) {
     TensorRef out;
     if (recording)
@@ -60,14 +55,11 @@ bool owned_alone(Tensor* t) {
 }
 
 TensorRef add_gradients(TensorRef a, TensorRef b, bool create_graph) {
-    Operand pair[2] = {Operand(a.get()), Operand(b.get())};
-    if (!create_graph && same_kind(a.get(), b.get()) && a->contiguous && b->contiguous) {
-        BackendId backend = current_backend(a->device.space);
-        Tensor* target = owned_alone(a.get()) ? a.get() : owned_alone(b.get()) ? b.get() : nullptr;
-        if (target && inplace_add(backend, a->dtype)) {
-            run_kernel(op(core_ops().add), backend, pair, {}, {&target, 1});
-            return target == a.get() ? std::move(a) : std::move(b);
-        }
+    Operand pair[2] = {Operand(a.get()), Operand(b.get())}, swapped[2] = {pair[1], pair[0]};
+    if (!create_graph) {
+        const Op& add = op(core_ops().add);
+        if (overwrite_operand(add, pair, 0, a.get())) return a;
+        if (overwrite_operand(add, swapped, 0, b.get())) return b;
     }
     return call_one(core_ops().add, pair, create_graph);
 }

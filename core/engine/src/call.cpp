@@ -2,6 +2,7 @@
 //   - Fast path: a pointwise kernel, dense operands of one shape, dtype and
 //     device, numbers of no higher category. No rule runs and nothing is
 //     allocated but the result. Whatever does not fit goes the slow way.
+//   - Shortcuts: the plain case of another op, as the product of two matrices.
 //   - Slow path: device, rules, implementation by kind. A kernel that
 //     declines gives way to the composite or structural plan, then to the
 //     fallback on the host if the user allowed it, then to NotSupported.
@@ -9,18 +10,15 @@
 #include <algorithm>
 #include <bit>
 
+#include "fast_path.h"
 #include "internal.h"
 #include "tape_internal.h"
 #include "tenora/hooks.h"
-#include "tenora/ring.h"
-#include "tenora/stream.h"
 #include "tenora/tape.h"
 
 namespace tenora {
 
 namespace {
-
-constexpr int64_t kFastBytes = int64_t(1) << 22;  // beyond, the GIL may have to go: slow path
 
 // A Python number that does not raise the category of `dtype`.
 bool fits(const Scalar& s, DType dtype) {
@@ -61,15 +59,6 @@ struct FastScalar {
     }
 };
 
-void pass_stream(tnr_call& call, std::span<const Operand> in, Tensor* out) {
-    Stream* stream = current_stream(out->device);
-    if (!stream) return;
-    call.stream = stream->handle;
-    for (const Operand& o : in)
-        if (o.tensor) mark_use(o.tensor->storage, stream);
-    mark_use(out->storage, stream);
-}
-
 // The dense tensor whose shape, dtype and device every operand has; null: not a case for the fast path.
 const Tensor* fast_operands(const Op& op, std::span<const Operand> in, FastScalar& number,
                             const DLTensor** descriptors, uint64_t* host_scalars) {
@@ -91,15 +80,6 @@ const Tensor* fast_operands(const Op& op, std::span<const Operand> in, FastScala
     return x;
 }
 
-// The kernel, if nothing about it needs the slow path.
-const KernelEntry* fast_entry(const Op& op, BackendId id, DType dtype) {
-    const KernelEntry* entry = kernel_entry(op, id);
-    if (!entry || !(entry->dtypes >> int(dtype) & 1) || entry->supports || entry->workspace ||
-        (entry->flags & TNR_KERNEL_BLOCKS) || ring_on() || any_device_lost.load(std::memory_order_relaxed))
-        return nullptr;
-    return entry;
-}
-
 // The kernel may write into operand 0, which no other operand overlaps in part.
 bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand> in, const Tensor* target,
                  DType dtype, bool alone) {
@@ -108,35 +88,6 @@ bool fast_target(const Op& op, const KernelEntry* entry, std::span<const Operand
         return false;
     const Tensor* other = in.size() > 1 ? in[1].tensor : nullptr;
     return !other || other == target || alone || !share_memory(other, target);
-}
-
-// Runs the kernel. What the slow path knows how to deal with is returned; other failures are thrown.
-[[gnu::always_inline]] inline int32_t run_fast(const KernelEntry* entry, tnr_call& call,
-                                               std::span<const Operand> in, std::span<const Attr> attr,
-                                               const DLTensor** descriptors, Tensor* result, const Op& op) {
-    const DLTensor* result_descriptor = &result->dl;
-    char error[256];
-    error[0] = 0;
-    call.struct_size = sizeof(tnr_call);
-    call.n_in = uint16_t(in.size());
-    call.n_out = 1;
-    call.n_attr = uint16_t(attr.size());
-    call.accumulate = 0;
-    call.reserved = 0;
-    call.state = entry->state;
-    call.in = descriptors;
-    call.out = &result_descriptor;
-    call.attr = attr.data();
-    call.stream = call.workspace = nullptr;
-    call.workspace_size = 0;
-    call.error = error;
-    call.error_size = sizeof error;
-    if (result->device.space != 0) [[unlikely]]
-        pass_stream(call, in, result);
-    int32_t status = entry->run(&call);
-    if (status != TNR_OK && status != TNR_NOT_SUPPORTED && status != TNR_OUT_OF_MEMORY)
-        check_status(op, current_backend(result->device.space), result->device, status, error);
-    return status;
 }
 
 // Result in *out, or in `target` (operand 0 itself) for in-place calls; `alone`: nobody else has its memory.
@@ -329,8 +280,9 @@ void call(OpId id, std::span<const Operand> in, std::span<const Attr> attr, Tens
     BackendId used = kNoBackend;
     bool pointwise = o.fast_dtypes && in.size() == size_t(o.spec.n_in);
     bool uniform = pointwise && fast_call(o, in, attr, out, nullptr, &used);
-    if (!uniform && !(pointwise && strided_call(o, in, attr, out, &used)))
-        used = slow_call(o, in, attr, out, {}, &needs);
+    bool done = uniform || (pointwise && strided_call(o, in, attr, out, &used)) ||
+                (o.shortcut && o.shortcut(o, in, out, nullptr, &used));
+    if (!done) used = slow_call(o, in, attr, out, {}, &needs);
     bool recorded_itself = o.spec.implementation == Implementation::Function && !o.has_rules;
     if (!needs || !o.spec.differentiable || recorded_itself) return;
     if (uniform && o.fast_out == DType::None)
@@ -343,8 +295,10 @@ void call_raw(OpId id, std::span<const Operand> in, std::span<const Attr> attr, 
     Op& o = op(id);
     o.calls.store(o.calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     BackendId used;
-    bool done = o.fast_dtypes && in.size() == size_t(o.spec.n_in) &&
-                (fast_call(o, in, attr, out, nullptr, &used) || strided_call(o, in, attr, out, &used));
+    bool pointwise = o.fast_dtypes && in.size() == size_t(o.spec.n_in);
+    bool done = (pointwise &&
+                 (fast_call(o, in, attr, out, nullptr, &used) || strided_call(o, in, attr, out, &used))) ||
+                (o.shortcut && o.shortcut(o, in, out, nullptr, &used));
     if (!done) slow_call(o, in, attr, out, {}, nullptr);
 }
 

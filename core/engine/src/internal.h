@@ -13,14 +13,15 @@ namespace tenora {
 
 extern std::mutex registry_mutex;
 
-struct PlanName {
-    std::string_view name;
-    Plan plan;
-};
 std::span<const Prepare> prepares();
-std::span<const PlanName> layout_plans();
-std::span<const PlanName> creation_plans();
-std::span<const PlanName> adjoint_plans();
+std::span<const StructuralPlan> layout_plans();
+std::span<const StructuralPlan> creation_plans();
+std::span<const StructuralPlan> adjoint_plans();
+
+// shortcut_matmul.cpp: products of two matrices
+bool multiply_matrices(const Op&, std::span<const Operand>, TensorRef*, Tensor*, BackendId*);
+bool multiply_left(const Op&, std::span<const Operand>, TensorRef*, Tensor*, BackendId*);
+bool multiply_right(const Op&, std::span<const Operand>, TensorRef*, Tensor*, BackendId*);
 
 // What a backend's status means to a user: kind and code of the error.
 struct StatusMeaning {

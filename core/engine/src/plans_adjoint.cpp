@@ -384,16 +384,24 @@ void matmul_right(Call& c) {
     finish_adjoint(c, product(c, x.view.get(), y.view.get()), b, false, column);
 }
 
-const PlanName table[] = {
-    {"embed_select", embed},     {"embed_slice", embed},       {"embed_narrow", embed},
-    {"embed_diagonal", embed},   {"embed_basic_index", embed}, {"embed_strided", embed},
-    {"embed_as_strided", embed}, {"window", window_of},        {"write_window", write_window},
-    {"sum_to", sum_to},          {"matmul_left", matmul_left}, {"matmul_right", matmul_right},
+const StructuralPlan table[] = {
+    {"embed_select", embed},
+    {"embed_slice", embed},
+    {"embed_narrow", embed},
+    {"embed_diagonal", embed},
+    {"embed_basic_index", embed},
+    {"embed_strided", embed},
+    {"embed_as_strided", embed},
+    {"window", window_of},
+    {"write_window", write_window},
+    {"sum_to", sum_to},
+    {"matmul_left", matmul_left, multiply_left},
+    {"matmul_right", matmul_right, multiply_right},
 };
 
 }  // namespace
 
-std::span<const PlanName> adjoint_plans() { return table; }
+std::span<const StructuralPlan> adjoint_plans() { return table; }
 
 bool accumulate_embed(Call& c, Tensor* buffer) {
     if (c.op.plan != embed) return false;

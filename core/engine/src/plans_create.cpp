@@ -147,12 +147,13 @@ void arange(Call& c) {
             .fresh = true});
 }
 
-const PlanName table[] = {{"empty", empty},         {"zeros", zeros},           {"ones", ones},
-                          {"full", full},           {"empty_like", empty_like}, {"zeros_like", zeros_like},
-                          {"ones_like", ones_like}, {"full_like", full_like},   {"arange", arange}};
+const StructuralPlan table[] = {
+    {"empty", empty},         {"zeros", zeros},           {"ones", ones},
+    {"full", full},           {"empty_like", empty_like}, {"zeros_like", zeros_like},
+    {"ones_like", ones_like}, {"full_like", full_like},   {"arange", arange}};
 
 }  // namespace
 
-std::span<const PlanName> creation_plans() { return table; }
+std::span<const StructuralPlan> creation_plans() { return table; }
 
 }  // namespace tenora

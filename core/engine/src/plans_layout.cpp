@@ -268,13 +268,13 @@ void flatten(Call& c) {
     reshape_to(c, x, {shape, n});
 }
 
-const PlanName table[] = {{"cat", cat},        {"stack", stack}, {"pad", pad},
-                          {"clone", clone},    {"conj", conj},   {"contiguous", contiguous_plan},
-                          {"to", to},          {"cast", to},     {"reshape", reshape},
-                          {"flatten", flatten}};
+const StructuralPlan table[] = {{"cat", cat},        {"stack", stack}, {"pad", pad},
+                                {"clone", clone},    {"conj", conj},   {"contiguous", contiguous_plan},
+                                {"to", to},          {"cast", to},     {"reshape", reshape},
+                                {"flatten", flatten}};
 
 }  // namespace
 
-std::span<const PlanName> layout_plans() { return table; }
+std::span<const StructuralPlan> layout_plans() { return table; }
 
 }  // namespace tenora

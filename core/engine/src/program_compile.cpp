@@ -119,14 +119,11 @@ void mark_reusable(Program& p) {
         if (in.is_attr || in.n_out != 1) continue;
         const Op& callee = tenora::op(in.op);
         const OpSpec& spec = callee.spec;
-        std::string_view rule = spec.dtype_rule;
-        bool keeps = rule == "promote" || rule == "promote_no_bool" || rule == "promote_float" ||
-                     rule == "promote_float_real" || rule == "promote_real" || rule == "promote_bounds" ||
-                     rule == "pow" || rule == "float_same" || rule == "float_same_real" || rule == "same_all";
         bool shapes = spec.shape_rule == "broadcast" || spec.shape_rule == "same";
-        bool kernel =
-            spec.implementation == Implementation::Kernel && !spec.reads_self_for_inplace && !spec.random;
-        in.reusable = callee.pointwise && keeps && shapes && kernel && spec.n_attr == 0 &&
+        bool kernel = spec.implementation == Implementation::Kernel ||
+                      (spec.implementation == Implementation::Composite && !spec.through);
+        in.reusable = callee.pointwise && keeps_floats(callee) && shapes && kernel &&
+                      !spec.reads_self_for_inplace && !spec.random && spec.n_attr == 0 &&
                       spec.shape_only == 0 && in.n_in <= 8;
         const TensorArg* args = p.tensor_args.data() + in.first_in;
         in.identity_if_one = in.op == core_ops().mul && in.n_in == 2 &&

@@ -43,6 +43,7 @@ const FastRule fast_rules[] = {
     {"promote_quotient", kFloats, DType::None},
     {"promote_float_real", kFloats & ~TNR_MASK_COMPLEX, DType::None},
     {"promote_real", TNR_MASK_ALL & ~TNR_MASK_COMPLEX, DType::None},
+    {"promote_real_number", TNR_MASK_ALL & ~TNR_MASK_COMPLEX & ~kBool, DType::None},
     {"promote_bounds", kFloats & ~TNR_MASK_COMPLEX, DType::None},
     {"promote_integral", kBool | TNR_MASK_INTS, DType::None},
     {"promote_bool", TNR_MASK_ALL, DType::Bool},
@@ -50,23 +51,33 @@ const FastRule fast_rules[] = {
     {"div", kFloats, DType::None},
     {"pow", kFloats, DType::None},
     {"abs", TNR_MASK_ALL & ~TNR_MASK_COMPLEX, DType::None},
+    {"same_all", TNR_MASK_ALL, DType::None},
     {"float_same", kFloats, DType::None},
     {"float_same_real", kFloats & ~TNR_MASK_COMPLEX, DType::None},
 };
 
+const FastRule* fast_rule(const OpSpec& s) {
+    for (const FastRule& r : fast_rules)
+        if (r.dtype_rule == s.dtype_rule) return &r;
+    return nullptr;
+}
+
 void set_fast_path(Op& op) {
     const OpSpec& s = op.spec;
+    // Of two matrices both shape rules say the same.
+    if (s.implementation == Implementation::Kernel && s.dtype_rule == "same_all" &&
+        op.prepare->name == "matmul" && (s.shape_rule == "matmul" || s.shape_rule == "mm"))
+        op.shortcut = multiply_matrices;
     bool kernel_like =
         s.implementation == Implementation::Kernel || s.implementation == Implementation::Composite;
     // A composite that is recorded by its parts must not be run by a kernel before anybody looks.
     if (!kernel_like || s.through || !op.has_rules || !op.pointwise || s.n_out != 1 || s.variadic ||
         s.n_in < 1 || s.n_in > 2)
         return;
-    for (const FastRule& r : fast_rules)
-        if (r.dtype_rule == s.dtype_rule) {
-            op.fast_dtypes = s.n_attr ? r.dtypes & kFloats : r.dtypes;
-            op.fast_out = r.out;
-        }
+    if (const FastRule* r = fast_rule(s)) {
+        op.fast_dtypes = s.n_attr ? r->dtypes & kFloats : r->dtypes;
+        op.fast_out = r->out;
+    }
 }
 
 // `word` is one of the words of `list`.
@@ -128,8 +139,12 @@ void resolve_rules(Op& op) {
         op.copies = op.prepare->copies;
         op.first_index = op.prepare->first_index;
     }
-    if (s.implementation == Implementation::Structural)
-        op.plan = resolve(s, s.structural.empty() ? s.name : s.structural, "structural", "plan:", find_plan);
+    if (s.implementation == Implementation::Structural) {
+        const StructuralPlan* plan =
+            resolve(s, s.structural.empty() ? s.name : s.structural, "structural", "plan:", find_plan);
+        op.plan = plan->run;
+        op.shortcut = op.has_rules ? nullptr : plan->shortcut;  // else a kernel may take its place
+    }
 }
 
 void note_core_op(const Op& op) {
@@ -173,6 +188,11 @@ void link_kernels(Op& op) {
 }
 
 }  // namespace
+
+bool keeps_floats(const Op& op) {
+    const FastRule* r = fast_rule(op.spec);
+    return r && (r->dtypes & TNR_MASK_REALS) && r->out == DType::None;
+}
 
 const Op& register_op(OpSpec spec) {
     check_counts(spec);
@@ -253,7 +273,7 @@ std::vector<std::string> rule_names() {
         for (const RuleName& r : table) names.push_back(text("shape:", r.name));
     for (const Prepare& p : prepares()) names.push_back(text("prepare:", p.name));
     for (auto table : {layout_plans(), creation_plans(), adjoint_plans()})
-        for (const PlanName& p : table) names.push_back(text("plan:", p.name));
+        for (const StructuralPlan& p : table) names.push_back(text("plan:", p.name));
     return names;
 }
 
@@ -263,10 +283,10 @@ const Prepare* find_prepare(std::string_view name) {
     return nullptr;
 }
 
-Plan find_plan(std::string_view name) {
+const StructuralPlan* find_plan(std::string_view name) {
     for (auto table : {layout_plans(), creation_plans(), adjoint_plans()})
-        for (const PlanName& p : table)
-            if (p.name == name) return p.plan;
+        for (const StructuralPlan& p : table)
+            if (p.name == name) return &p;
     return nullptr;
 }
 

@@ -122,6 +122,16 @@ class ProgramCache;  // program.h: lock-free look-up, per op and kind
 
 struct Call;                   // src/call.h: one slow-path call
 using Plan = void (*)(Call&);  // structural plan
+// The plain case of an op at once, past rules and plan, into *out or added into `buffer`; false: not such a
+// case, and nothing happened. Never for kernels long enough to let other threads run.
+using Shortcut = bool (*)(const Op&, std::span<const Operand> in, TensorRef* out, Tensor* buffer,
+                          BackendId* used);
+
+struct StructuralPlan {
+    std::string_view name;
+    Plan run;
+    Shortcut shortcut = nullptr;
+};
 
 // How operands become what a kernel sees: all that is to be known about it (table: src/prepare.cpp).
 struct Prepare {
@@ -143,6 +153,7 @@ struct Op {
     uint32_t fast_dtypes = 0;  // equal operands of these dtypes are computed as they are; 0 = no fast path
     DType fast_out = DType::None;  // result dtype of the fast path, None = the operands'
     OpId kernel_op = 0;            // op whose column of the table is used
+    Shortcut shortcut = nullptr;
     OpSpec spec;
     DTypeRule dtype_rule = nullptr;
     ShapeRule shape_rule = nullptr;
@@ -167,11 +178,13 @@ std::optional<bool> announced_op(std::string_view name);  // whether it takes ke
 extern std::atomic<Op*> op_table[kMaxOps];
 inline Op& op(OpId id) { return *op_table[id].load(std::memory_order_acquire); }
 int op_count();
+// The result has the dtype of floating operands that share one.
+bool keeps_floats(const Op& op);
 
 DTypeRule find_dtype_rule(std::string_view name);  // null when unknown
 ShapeRule find_shape_rule(std::string_view name);
 const Prepare* find_prepare(std::string_view name);
-Plan find_plan(std::string_view name);
+const StructuralPlan* find_plan(std::string_view name);
 std::vector<std::string> rule_names();  // "dtype:promote", "shape:broadcast", "prepare:reduce", "plan:cat"
 std::vector<std::string> op_names();    // the announced ones too
 
