@@ -256,6 +256,25 @@ def _batch_norm(
     return narrowed(result, input.dtype)
 
 
+def _batch_norm_checked(
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any,
+    bias: Any,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> Any:
+    """`eps` is bounded here only: instance_norm takes any, as in PyTorch."""
+    if eps < 0 or (training and eps == 0):
+        raise errors.ArgumentValueError(
+            f"[batch_norm] eps is wrong: got {eps}, expected a number above 0{'' if training else ' or 0'}. "
+            "Pass a small positive one."
+        )
+    return _batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
 def _with_statistics(draw: Draw) -> Iterable[Sample]:
     """In training without statistics, and with given ones otherwise: calls that write nothing."""
     found = []
@@ -285,7 +304,7 @@ batch_norm = op(
     "batch_norm(input: Tensor, running_mean: Tensor?, running_var: Tensor?, weight: Tensor? = None, "
     "bias: Tensor? = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-05) -> Tensor",
     family=Family("batch_norm", "", "", "", _with_statistics, REALS, tolerance="statistics"),
-    function=_batch_norm,
+    function=_batch_norm_checked,
     oracle=_batch_norm_oracle,
     doc="Channels normalised by their batch (training; running statistics follow) or by running statistics.",
     example="tenora.nn.functional.batch_norm(tenora.rand(4, 2), tenora.zeros(2), tenora.ones(2), training=True)",

@@ -1,0 +1,52 @@
+"""Numbers at and beyond their bounds: answered as PyTorch answers, and refused with the class of its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+import tenora
+
+pytestmark = pytest.mark.oracle
+
+
+def refused_alike(call: Callable[[Any], Any], kind: type[Exception]) -> None:
+    for lib in (torch, tenora):
+        with pytest.raises(kind):
+            call(lib)
+
+
+def normalised(lib: Any, training: bool, eps: float) -> Any:
+    x = lib.tensor([[1.0, 2.0], [3.0, 5.0]], requires_grad=True)
+    mean, var = lib.tensor([0.0, 1.0]), lib.tensor([1.0, 2.0])
+    return lib.nn.functional.batch_norm(x, mean, var, training=training, eps=eps)
+
+
+@pytest.mark.parametrize(("training", "eps"), [(True, 0.0), (True, 0), (True, -1e-3), (False, -1e-3)])
+def test_batch_norm_needs_a_positive_eps(backend: str, training: bool, eps: float) -> None:
+    with tenora.use_backend(backend):
+        refused_alike(lambda lib: normalised(lib, training, eps), ValueError)
+        refused_alike(
+            lambda lib: lib.nn.BatchNorm1d(2, eps=eps).train(training)(lib.arange(4.0).reshape(2, 2)),
+            ValueError,
+        )
+
+
+def test_batch_norm_by_statistics_takes_an_eps_of_zero(backend: str) -> None:
+    with tenora.use_backend(backend):
+        for found, expected in zip(
+            normalised(tenora, False, 0.0).tolist(), normalised(torch, False, 0.0).tolist(), strict=True
+        ):
+            assert found == pytest.approx(expected)
+
+
+def test_instance_norm_takes_any_eps(backend: str) -> None:
+    def call(lib: Any) -> Any:
+        x = lib.arange(12.0).reshape(1, 2, 6) ** 2
+        return lib.nn.functional.instance_norm(x, lib.zeros(2), lib.ones(2), use_input_stats=False, eps=-0.5)
+
+    with tenora.use_backend(backend):
+        assert call(tenora).flatten().tolist() == pytest.approx(call(torch).flatten().tolist())
