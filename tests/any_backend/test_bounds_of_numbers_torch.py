@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -50,3 +51,18 @@ def test_instance_norm_takes_any_eps(backend: str) -> None:
 
     with tenora.use_backend(backend):
         assert call(tenora).flatten().tolist() == pytest.approx(call(torch).flatten().tolist())
+
+
+@pytest.mark.parametrize("eps", [0.0, 0.25, 0.5, 0.6, 0.8, 1.0, math.nan])
+def test_logit_asks_the_lower_bound_first(backend: str, eps: float) -> None:
+    """Beyond 0.5 the bounds cross."""
+
+    def call(lib: Any) -> Any:
+        x = lib.tensor([-0.5, 0.0, 0.2, 0.4, 0.5, 0.6, 0.8, 1.0, 1.5, math.nan], requires_grad=True)
+        result = lib.logit(x, eps)
+        result.sum().backward()
+        return [result.tolist(), lib.special.logit(x, eps).tolist(), x.grad.tolist()]
+
+    with tenora.use_backend(backend):
+        for found, expected in zip(call(tenora), call(torch), strict=True):
+            assert found == pytest.approx(expected, rel=1e-6, abs=1e-7, nan_ok=True)

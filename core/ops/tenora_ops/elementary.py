@@ -173,21 +173,21 @@ sinc = op(
 
 def _logit(x: Any, eps: Any) -> Any:
     if eps is not None:
-        x = ops.clamp(x, eps, 1.0 - eps)
+        x = ops.where(ops.lt(x, eps), eps, ops.where(ops.gt(x, 1.0 - eps), 1.0 - eps, x))
     return ops.log(x / (1 - x))
 
 
 def _logit_gradient(g: Any, x: Any, eps: Any) -> Any:
-    inside = ops.logical_and(
-        ops.ge(x, 0.0 if eps is None else eps), ops.le(x, 1.0 if eps is None else 1.0 - eps)
+    outside = ops.logical_or(
+        ops.lt(x, 0.0 if eps is None else eps), ops.gt(x, 1.0 if eps is None else 1.0 - eps)
     )
-    return ops.where(inside, g / (x * (1 - x)), math.nan if eps is None else 0)
+    return ops.where(outside, math.nan if eps is None else 0, g / (x * (1 - x)))
 
 
 def _log_odds(x: float, eps: float | None) -> float:
     """NaN outside of 0 to 1."""
-    if eps is not None and x == x:
-        x = min(max(x, eps), 1 - eps)
+    if eps is not None:
+        x = eps if x < eps else 1 - eps if x > 1 - eps else x
     return math.inf if x == 1 else logarithm(math.log)(x / (1 - x))
 
 
@@ -201,7 +201,7 @@ logit = op(
     vjp=lambda g, x, r, eps: _logit_gradient(g, x, eps),
     oracle=lambda x, eps=None: each(lambda v: _log_odds(v, eps))(x),
     tolerance="normalised",
-    doc="log(x / (1 - x)), x clamped to [eps, 1 - eps] where eps is given.",
+    doc="log(x / (1 - x)), of eps where x is below it and else of 1 - eps where x is above that, where eps is given.",
     example="tenora.logit(tenora.tensor([0.25, 0.5]))",
     method=True,
     inplace=True,
