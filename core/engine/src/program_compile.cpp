@@ -122,7 +122,7 @@ void mark_reusable(Program& p) {
         bool shapes = spec.shape_rule == "broadcast" || spec.shape_rule == "same";
         bool kernel = spec.implementation == Implementation::Kernel ||
                       (spec.implementation == Implementation::Composite && !spec.through);
-        in.reusable = callee.pointwise && keeps_floats(callee) && shapes && kernel &&
+        in.reusable = callee.pointwise && callee.kept_dtypes && shapes && kernel &&
                       !spec.reads_self_for_inplace && !spec.random && spec.n_attr == 0 &&
                       spec.shape_only == 0 && in.n_in <= 8;
         const TensorArg* args = p.tensor_args.data() + in.first_in;

@@ -201,7 +201,7 @@ class Replay {
 }  // namespace
 
 bool overwrite_operand(const Op& callee, std::span<const Operand> in, size_t i, Tensor* target) {
-    if (!overwritable(target)) return false;
+    if (!overwritable(target) || !(callee.kept_dtypes >> int(target->dtype) & 1)) return false;
     if (i == 0 && overwrite_fast(callee, in)) return true;
     BackendId backend = current_backend(target->device.space);
     if (!fits(in, target) || !inplace_kernel(callee, backend, target->dtype)) return false;

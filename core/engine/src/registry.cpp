@@ -56,14 +56,12 @@ const FastRule fast_rules[] = {
     {"float_same_real", kFloats & ~TNR_MASK_COMPLEX, DType::None},
 };
 
-const FastRule* fast_rule(const OpSpec& s) {
-    for (const FastRule& r : fast_rules)
-        if (r.dtype_rule == s.dtype_rule) return &r;
-    return nullptr;
-}
-
 void set_fast_path(Op& op) {
     const OpSpec& s = op.spec;
+    const FastRule* rule = nullptr;
+    for (const FastRule& r : fast_rules)
+        if (r.dtype_rule == s.dtype_rule) rule = &r;
+    if (rule && rule->out == DType::None) op.kept_dtypes = rule->dtypes & kFloats;
     // Of two matrices both shape rules say the same.
     if (s.implementation == Implementation::Kernel && s.dtype_rule == "same_all" &&
         op.prepare->name == "matmul" && (s.shape_rule == "matmul" || s.shape_rule == "mm"))
@@ -74,10 +72,9 @@ void set_fast_path(Op& op) {
     if (!kernel_like || s.through || !op.has_rules || !op.pointwise || s.n_out != 1 || s.variadic ||
         s.n_in < 1 || s.n_in > 2)
         return;
-    if (const FastRule* r = fast_rule(s)) {
-        op.fast_dtypes = s.n_attr ? r->dtypes & kFloats : r->dtypes;
-        op.fast_out = r->out;
-    }
+    if (!rule) return;
+    op.fast_dtypes = s.n_attr ? rule->dtypes & kFloats : rule->dtypes;
+    op.fast_out = rule->out;
 }
 
 // `word` is one of the words of `list`.
@@ -188,11 +185,6 @@ void link_kernels(Op& op) {
 }
 
 }  // namespace
-
-bool keeps_floats(const Op& op) {
-    const FastRule* r = fast_rule(op.spec);
-    return r && (r->dtypes & TNR_MASK_REALS) && r->out == DType::None;
-}
 
 const Op& register_op(OpSpec spec) {
     check_counts(spec);

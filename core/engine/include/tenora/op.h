@@ -153,6 +153,7 @@ struct Op {
     uint32_t fast_dtypes = 0;  // equal operands of these dtypes are computed as they are; 0 = no fast path
     DType fast_out = DType::None;  // result dtype of the fast path, None = the operands'
     OpId kernel_op = 0;            // op whose column of the table is used
+    uint32_t kept_dtypes = 0;      // floating dtypes that the result has when all operands have it
     Shortcut shortcut = nullptr;
     OpSpec spec;
     DTypeRule dtype_rule = nullptr;
@@ -178,8 +179,6 @@ std::optional<bool> announced_op(std::string_view name);  // whether it takes ke
 extern std::atomic<Op*> op_table[kMaxOps];
 inline Op& op(OpId id) { return *op_table[id].load(std::memory_order_acquire); }
 int op_count();
-// The result has the dtype of floating operands that share one.
-bool keeps_floats(const Op& op);
 
 DTypeRule find_dtype_rule(std::string_view name);  // null when unknown
 ShapeRule find_shape_rule(std::string_view name);
