@@ -565,7 +565,7 @@ def cross_entropy(
                 "one. Give probabilities a weight of 0 instead."
             )
         return tenora_ops.cross_entropy_probabilities(input, target, weight, reduction, label_smoothing)
-    if target.shape == input.shape:
+    if target.ndim == input.ndim and target.shape == input.shape:
         raise errors.OperationError(
             f"[cross_entropy] wrong dtype of target: got {target.dtype} in the shape of input, {list(input.shape)}, "
             "expected probabilities, which are floating. Cast target, or give one class per row."
