@@ -66,3 +66,66 @@ def test_logit_asks_the_lower_bound_first(backend: str, eps: float) -> None:
     with tenora.use_backend(backend):
         for found, expected in zip(call(tenora), call(torch), strict=True):
             assert found == pytest.approx(expected, rel=1e-6, abs=1e-7, nan_ok=True)
+
+
+def triangle(name: str, dtype: str) -> Callable[[Any], Any]:
+    return lambda lib: getattr(lib, name)(3, 3, dtype=getattr(lib, dtype))
+
+
+def line(name: str, ends: Callable[[Any], tuple[Any, Any]]) -> Callable[[Any], Any]:
+    return lambda lib: getattr(lib, name)(*ends(lib), 3)
+
+
+ENDS: dict[str, Callable[[Any], tuple[Any, Any]]] = {
+    "from a vector": lambda lib: (lib.tensor([1.0]), 3.0),
+    "to a vector": lambda lib: (1.0, lib.tensor([3.0])),
+    "from a number without dims to a vector": lambda lib: (lib.tensor(1.0), lib.tensor([3.0])),
+    "from several numbers": lambda lib: (lib.ones(2), 3.0),
+}
+REFUSED: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
+    **{
+        f"{name} of {dtype}": (NotImplementedError, triangle(name, dtype))
+        for name in ("tril_indices", "triu_indices")
+        for dtype in ("float32", "float16", "int16", "uint8", "bool", "complex64")
+    },
+    **{
+        f"{name} {which}": (RuntimeError, line(name, ends))
+        for name in ("linspace", "logspace")
+        for which, ends in ENDS.items()
+    },
+    "split by a tensor of sizes": (TypeError, lambda lib: lib.split(lib.arange(4), lib.tensor([2, 2]))),
+    "split by a tensor of sizes, as a method": (
+        TypeError,
+        lambda lib: lib.arange(4).split(lib.tensor([2, 2])),
+    ),
+    "split_with_sizes by a tensor": (
+        TypeError,
+        lambda lib: lib.split_with_sizes(lib.arange(4), lib.tensor([2, 2])),
+    ),
+}
+
+
+@pytest.mark.parametrize("call", REFUSED)
+def test_refusals(backend: str, call: str) -> None:
+    kind, function = REFUSED[call]
+    with tenora.use_backend(backend):
+        refused_alike(function, kind)
+
+
+def test_split_takes_a_tensor_of_one_number(backend: str) -> None:
+    with tenora.use_backend(backend):
+        for size in (2, [2]):
+            parts, expected = (
+                [part.tolist() for part in lib.split(lib.arange(4), lib.tensor(size))]
+                for lib in (tenora, torch)
+            )
+            assert parts == expected
+
+
+def test_ends_of_lines_are_tensors_without_dims(backend: str) -> None:
+    with tenora.use_backend(backend):
+        for name in ("linspace", "logspace"):
+            found, expected = (
+                getattr(lib, name)(lib.tensor(1.0), lib.tensor(3.0), 3).tolist() for lib in (tenora, torch)
+            )
+            assert found == pytest.approx(expected)

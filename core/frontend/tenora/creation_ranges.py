@@ -69,6 +69,12 @@ def _real(number: Any) -> Any:
 
 def _line(op: str, start: Any, end: Any, steps: int, dtype: DType | None, device: Any) -> Tensor:
     """Evenly spaced values of any dtype."""
+    for name, v in (("start", start), ("end", end)):
+        if isinstance(v, Tensor) and v.ndim:
+            raise errors.OperationError(
+                f"[{op}] {name} has dims: got {list(v.shape)}, expected a tensor without dims or a number. "
+                "Take its element with .item()."
+            )
     start, end = (v.item() if isinstance(v, Tensor) else v for v in (start, end))
     for name, v in (("start", start), ("end", end)):
         if not isinstance(v, Number):

@@ -314,6 +314,10 @@ def _triangle_places(name: str, lower: bool) -> Any:
             raise errors.OperationError(
                 f"[{name}] size is negative: got {row} and {col}, expected 0 or more. Count the rows."
             )
+        if dtype not in (None, _engine.int64, _engine.int32):
+            raise errors.NotImplementedOperationError(
+                f"[{name}] dtype not supported: got {dtype}, expected int64 or int32. Convert the result with .to(...)."
+            )
         ones = ops.full((row, col), True, dtype=_engine.uint8, device=device)
         kept = ops.tril(ones, offset) if lower else ops.triu(ones, offset)
         found = ops.contiguous(ops.t(ops.nonzero(kept)))

@@ -76,6 +76,11 @@ def _split_with_sizes(input: Any, split_sizes: Any, dim: int = 0) -> tuple[Any, 
 
 
 def _sized(op: str, input: Any, split_sizes: Any, dim: int) -> tuple[Any, ...]:
+    if isinstance(split_sizes, Tensor):
+        raise errors.ArgumentTypeError(
+            f"[{op}] sizes are wrong: got a tensor, {list(split_sizes.shape)}, expected a list of whole numbers. "
+            "Pass split_sizes.tolist()."
+        )
     sizes = [operator.index(size) for size in split_sizes]
     if sum(sizes) != input.shape[dim] or any(size < 0 for size in sizes):
         raise errors.OperationError(
