@@ -479,10 +479,18 @@ addr = op(
     "-> Tensor",
     family=AFFINE,
     function=_addr,
-    samples=_affine(
-        ((2, 3), (2,), (3,)), ((3,), (2,), (3,)), ((), (4,), (2,)), ((2, 1), (2,), (5,)), ((0, 3), (0,), (3,))
-    ),
-    oracle=lambda x, a, b, beta=1, alpha=1: beta * x + alpha * a[:, None] * b,
+    samples=lambda draw: [
+        *_affine(
+            ((2, 3), (2,), (3,)),
+            ((3,), (2,), (3,)),
+            ((), (4,), (2,)),
+            ((2, 1), (2,), (5,)),
+            ((0, 3), (0,), (3,)),
+        )(draw),
+        # Whole numbers that beta carries beyond their dtype: they are the result's before.
+        sample(draw.array(2, 3, dtype="int8"), draw.array(2), draw.array(3), beta=100),
+    ],
+    oracle=lambda x, a, b, beta=1, alpha=1: beta * x.astype(np.result_type(x, a, b)) + alpha * a[:, None] * b,
     doc="beta * input + alpha * (all products of two vectors' elements).",
     example="tenora.addr(tenora.ones(2, 3), tenora.ones(2), tenora.ones(3))",
     method=True,
