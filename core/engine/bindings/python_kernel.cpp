@@ -6,8 +6,9 @@
 //     and dtype agree and nobody else holds the array, only its data pointer is set anew.
 //   - The memory is the kernel's for the time of the call. An array that is still held afterwards is an error
 //   of the kernel.
-//   - A Python exception travels on as PythonError; the engine's C++ frames let it through. IndexError and
-//   ZeroDivisionError are findings about the data: they become statuses, as those of native kernels.
+//   - A Python exception travels on as PythonError, with a note that names op and backend; the engine's C++
+//   frames let it through. IndexError and ZeroDivisionError are findings about the data: they become
+//   statuses, as those of native kernels.
 
 #include "python_kernel.h"
 
@@ -279,13 +280,16 @@ int32_t call_kernel(PyKernel& k, const tnr_call* call) {
 }
 
 // What a kernel says of its data is told by the dispatcher, which knows the op the user called; any other
-// exception travels on as it is.
+// exception keeps its class and says where it was raised.
 int32_t run_guarded(PyKernel& k, const tnr_call* call) {
     try {
         return call_kernel(k, call);
-    } catch (const PythonError& error) {
+    } catch (PythonError& error) {
         bool index = error.is_a(PyExc_IndexError);
-        if ((!index && !error.is_a(PyExc_ZeroDivisionError)) || !call->error || !call->error_size) throw;
+        if ((!index && !error.is_a(PyExc_ZeroDivisionError)) || !call->error || !call->error_size) {
+            error.message = "[" + k.op + "] raised by the Python kernel of '" + k.backend + "'";
+            throw;
+        }
         std::string what = error.text();
         what.resize(std::min(what.size(), call->error_size - 1));
         std::memcpy(call->error, what.c_str(), what.size() + 1);
