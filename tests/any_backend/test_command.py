@@ -187,6 +187,16 @@ def test_doctor_names_every_root_cause(install):
     assert any(line.split()[:2] == ["reference", "READY"] for line in done.stdout.splitlines())
 
 
+def test_doctor_names_misspelt_capabilities(install):
+    words = 'capabilities = ["streems", "float32", "sparkle"]\n'
+    home = install("misspelt", package="def load(registry):\n    pass\n", manifest=HOST + words)
+    told = " ".join(command("doctor", path=home.parent).stdout.split())
+    said = "of its manifest means nothing here, and changes nothing."
+    assert f"misspelt: capability 'streems' {said} Its author may have meant 'streams'." in told
+    assert f"misspelt: capability 'sparkle' {said}" in told
+    assert "capability 'float32'" not in told
+
+
 def test_import_and_compute_beside_broken_distributions(install):
     homes = [install(name, package=package, manifest=text) for name, (package, text, _) in SICK.items()]
     homes.append(install("no_metadata", entry_points="[tenora.backends]\nbroken line\n"))

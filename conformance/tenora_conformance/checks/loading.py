@@ -13,6 +13,7 @@ from tenora_conformance.checks.scripts import Script, run_python, script_check
 from tenora_conformance.model import Failed, Level, Outcome
 from tenora_conformance.subject import Subject
 from tenora_dispatch import BackendRow
+from tenora_dispatch.manifest import CAPABILITIES
 
 #: Run in a process of its own: after discovery and a report, no module of the backend's package may be loaded.
 DISCOVERY = """
@@ -117,12 +118,11 @@ def _manifest(subject: Subject, dtype: str, outcome: Outcome) -> None:
 
 def _capabilities(subject: Subject, dtype: str, outcome: Outcome) -> None:
     """What the manifest calls a capability is a word that means something."""
-    known = {"ring0", "fused", "streams", "pinned_memory", "events", "own_pool", "faults"}
-    unknown = sorted(subject.capabilities - known)
+    unknown = sorted(subject.capabilities - set(CAPABILITIES))
     if unknown:
         raise Failed(
             f"capabilities of the manifest: got {', '.join(unknown)}, expected names of dtypes or of"
-            f" {', '.join(sorted(known))}. Remove them, or correct the spelling"
+            f" {', '.join(sorted(CAPABILITIES))}. Remove them, or correct the spelling"
         )
 
 

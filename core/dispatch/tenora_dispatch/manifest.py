@@ -14,10 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tenora_dispatch.errors import ManifestError
+from tenora_dispatch.masks import DTYPES
 from tenora_dispatch.versions import VersionRange
 
 FILE_NAME = "tenora-backend.toml"
 NAME_RULE = re.compile(r"^[a-z][a-z0-9_]*$")
+#: What `capabilities` may name beside dtypes.
+CAPABILITIES = ("ring0", "fused", "streams", "pinned_memory", "events", "own_pool", "faults")
 _OPTION_TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float, "str": str}
 _OPTION_KEYS = ("type", "default", "choices", "doc")
 
@@ -59,6 +62,11 @@ class Manifest:
     native_libraries: Mapping[str, VersionRange] = field(default_factory=dict)
     options: Mapping[str, Option] = field(default_factory=dict)
     docs: str = ""
+
+    @property
+    def unknown_capabilities(self) -> tuple[str, ...]:
+        """Words among `capabilities` that mean nothing here: misspelt, or of a later tenora. They change nothing."""
+        return tuple(word for word in self.capabilities if word not in (*CAPABILITIES, *DTYPES))
 
 
 _KEYS: dict[str, str] = {

@@ -5,6 +5,7 @@
 """
 
 import argparse
+import difflib
 import json
 import platform
 import signal
@@ -20,6 +21,8 @@ from tenora_dispatch import BackendError, opset
 from tenora_dispatch.config import BACKEND_VARIABLE, config_path, environment_backends
 from tenora_dispatch.errors import root_cause
 from tenora_dispatch.lifecycle import OUT
+from tenora_dispatch.manifest import CAPABILITIES
+from tenora_dispatch.masks import DTYPES
 from tenora_dispatch.runtime import table
 from tenora_dispatch.versions import ABI_VERSION, PROTOCOL_VERSION, own_version
 from tenora_hooks import plugins
@@ -62,6 +65,7 @@ def run_doctor(arguments: argparse.Namespace) -> int:
             print(f"\n{report.name} is {report.state}:\n{text.indented(report.cause)}")
             if report.root:
                 print(text.indented(f"root cause: {report.root}"))
+    _print_unknown_capabilities()
     bad_choice = _print_choices({report.name: report for report in reports})
     bad_plugins = _print_plugins()
     broken = [report for report in reports if report.state in ("FAILED", "INCOMPATIBLE")]
@@ -84,6 +88,16 @@ def _versions() -> list[tuple[str, str]]:
 def _origin(name: str) -> str:
     row = table.find(name)
     return f"{row.distribution} {row.version}".strip()
+
+
+def _print_unknown_capabilities() -> None:
+    for row in tenora_dispatch.backends():
+        for word in row.manifest.unknown_capabilities if row.manifest else ():
+            near = difflib.get_close_matches(word, (*CAPABILITIES, *DTYPES), n=1)
+            meant = f" Its author may have meant {near[0]!r}." if near else ""
+            print(
+                f"\n{row.name}: capability {word!r} of its manifest means nothing here, and changes nothing.{meant}"
+            )
 
 
 def _print_choices(reports: dict[str, Report]) -> bool:
