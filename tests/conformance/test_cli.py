@@ -58,7 +58,9 @@ sys.addaudithook(refuse)
         (["run", "sound", "--jobs", "0"], 2, "--jobs: got 0, expected at least 1"),
         (["run", "sound", "--last-failed"], 2, "--last-failed: got no earlier run of sound"),
         (["run", "sound", "--waivers", "none.toml"], 2, "none.toml cannot be read"),
-        (["run", "sound", "--explain", "add/float32"], 2, "expected the id of one"),
+        (["run", "sound", "--explain", "add/float32/contigous/0"], 2, "near it: add/float32/contiguous/"),
+        (["run", "sound", "--explain", "sofmax/float32/contiguous/0"], 2, "Did you mean 'softmax'?"),
+        (["run", "sound", "--explain", "@loadin/-/-/probe"], 2, "Did you mean '@loading'?"),
         (["run"], 2, "the following arguments are required: NAME"),
         (["walk"], 2, "invalid choice: 'walk'"),
         (["merge", "nowhere", "--out", "out"], 2, "nowhere"),
@@ -172,7 +174,8 @@ def test_results_are_told_in_plain_lines(install: Install, conformance: Run) -> 
     done = conformance("run", "wrong", "--op", "sinh", "--jobs", "1")
     lines = done.stdout.splitlines()
     assert re.fullmatch(
-        r"wrong on cpu, L3: \d+ of [\d,]+ planned cases \(--op sinh\), 1 at a time, about \d+ s", lines[0]
+        r"wrong on cpu, L3: \d+ of [\d,]+ planned cases \(--op sinh\), 1 at a time, about \d+ s where nothing else runs",
+        lines[0],
     )
     assert "only a part of the plan ran: this proves nothing about the level" in lines
     assert sum("no pass" in line for line in lines) == 10

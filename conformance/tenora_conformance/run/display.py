@@ -35,7 +35,7 @@ def estimate_lines(prepared: Prepared) -> Iterator[str]:
     yield (
         f"{subject.name} on {subject.device}, {wish.level.name}: {len(prepared.cases):,} of"
         f" {len(prepared.plan.cases):,} planned cases{f' ({part})' if part else ''}, {wish.jobs} at a time, about"
-        f" {duration(prepared.seconds)}"
+        f" {duration(prepared.seconds)} where nothing else runs"
     )
     for reason, count in prepared.plan.left_out.items():
         yield f"left out: {count:,} cases, {reason}"
