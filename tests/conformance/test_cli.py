@@ -174,7 +174,8 @@ def test_results_are_told_in_plain_lines(install: Install, conformance: Run) -> 
     done = conformance("run", "wrong", "--op", "sinh", "--jobs", "1")
     lines = done.stdout.splitlines()
     assert re.fullmatch(
-        r"wrong on cpu, L3: \d+ of [\d,]+ planned cases \(--op sinh\), 1 at a time, about \d+ s where nothing else runs",
+        r"wrong on cpu, L3: \d+ of [\d,]+ planned cases \(--op sinh\), 1 at a time,"
+        r" about \d+ s where nothing else runs",
         lines[0],
     )
     assert "only a part of the plan ran: this proves nothing about the level" in lines

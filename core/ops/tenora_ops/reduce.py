@@ -27,6 +27,7 @@ from tenora_ops.samples import (
     named_reductions,
     nonempty_reductions,
     one_dim,
+    one_dim_or_all,
     reductions,
     sample,
     some_zeros,
@@ -244,12 +245,7 @@ def _place(row: Any, best: Any) -> int:
 argmax = op(
     "argmax(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
     family=INDEX,
-    samples=lambda draw: [
-        *one_dim(draw),
-        sample(draw.array(3, 4)),
-        sample(draw.array(3, 4), 1, True),
-        sample(draw.array(3, 4), None, True),
-    ],
+    samples=one_dim_or_all,
     oracle=lambda x, dim=None, keepdim=False: reduced(lambda row: _place(row, builtins.max), x, dim, keepdim),
     doc="The index of the first largest element; without dim, in the flattened tensor.",
     example="tenora.argmax(tenora.tensor([1, 5, 3]))",
@@ -258,12 +254,7 @@ argmax = op(
 argmin = op(
     "argmin(input: Tensor, dim: int? = None, keepdim: bool = False) -> Tensor",
     family=INDEX,
-    samples=lambda draw: [
-        *one_dim(draw),
-        sample(draw.array(3, 4)),
-        sample(draw.array(3, 4), 1, True),
-        sample(draw.array(3, 4), None, True),
-    ],
+    samples=one_dim_or_all,
     oracle=lambda x, dim=None, keepdim=False: reduced(lambda row: _place(row, builtins.min), x, dim, keepdim),
     doc="The index of the first smallest element; without dim, in the flattened tensor.",
     example="tenora.argmin(tenora.tensor([1, 5, 3]))",

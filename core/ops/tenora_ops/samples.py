@@ -243,6 +243,12 @@ def one_dim(draw: Draw) -> Iterable[Sample]:
     ]
 
 
+def one_dim_or_all(draw: Draw) -> Iterable[Sample]:
+    """A tensor and one dim or none, kept or not."""
+    more = ((), (1, True), (None, True))
+    return [*one_dim(draw), *(sample(draw.array(3, 4), *arguments) for arguments in more)]
+
+
 def some_zeros(draw: Draw) -> Any:
     """Rows and columns with no zero, one, and two."""
     array = draw.array(3, 5)
