@@ -92,7 +92,7 @@ def test_what_cancels_needs_its_bounds(name: str, monkeypatch: pytest.MonkeyPatc
     assert not fits_everywhere(name), f"{name}: take it out of CANCELLING, or lower its bounds"
 
 
-@pytest.mark.parametrize("name", parity.VANISHING)
+@pytest.mark.parametrize("name", [n for n in parity.VANISHING if n not in parity.EXACT_ON_SOME_PROCESSORS])
 def test_what_vanishes_needs_its_rule(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(parity.VANISHING, name)
     assert not fits_everywhere(name), f"{name}: take it out of VANISHING"
